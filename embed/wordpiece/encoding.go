@@ -1,5 +1,10 @@
 package wordpiece
 
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
 // noWord is the word of a token that stands in no text.
 const noWord = -1
 
@@ -24,6 +29,41 @@ func (e *Encoding) Word(i int32) []byte {
 		begin = e.ends[i-1]
 	}
 	return e.text[begin:e.ends[i]]
+}
+
+// Term gives the first run of letters and digits of a word, in lower case and
+// without accents whatever the options say: what a table of word weights
+// knows it by. It is empty for punctuation and symbols, and valid until e is
+// used again.
+func (e *Encoding) Term(i int32) []byte {
+	word := e.Word(i)
+	if plain(word) {
+		return word
+	}
+	var uncased Options
+	var buffer [8]rune
+	var term []byte
+	var k kind
+	for _, r := range string(word) {
+		for _, f := range uncased.fold(buffer[:0], r, &k) {
+			if unicode.IsLetter(f) || unicode.IsDigit(f) {
+				term = utf8.AppendRune(term, f)
+			} else if len(term) > 0 {
+				return term
+			}
+		}
+	}
+	return term
+}
+
+// plain holds for a word that is its own term: most are.
+func plain(word []byte) bool {
+	for _, c := range word {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *Encoding) reset() {

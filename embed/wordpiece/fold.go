@@ -54,8 +54,7 @@ const ideograph kind = true
 // text canonically before it drops them; marks too young for its tables are
 // kept, so their order can differ here, inside words that no vocabulary can
 // spell anyway.
-func (t *Tokenizer) fold(dst []rune, r rune, k *kind) []rune {
-	o := &t.options
+func (o *Options) fold(dst []rune, r rune, k *kind) []rune {
 	if !o.KeepControls {
 		switch {
 		case r == 0xfffd || unicode.Is(control, r):
@@ -66,7 +65,7 @@ func (t *Tokenizer) fold(dst []rune, r rune, k *kind) []rune {
 	}
 	*k = kind(!o.KeepTogether && isIdeograph(r))
 	if o.KeepAccents {
-		return t.lower(dst, r)
+		return o.lower(dst, r)
 	}
 	if r >= hangul && r < hangul+11172 {
 		return appendJamo(dst, r-hangul)
@@ -74,13 +73,13 @@ func (t *Tokenizer) fold(dst []rune, r rune, k *kind) []rune {
 	decomposed := norm.NFD.PropertiesString(string(r)).Decomposition()
 	if decomposed == nil {
 		if !unicode.Is(mark, r) {
-			dst = t.lower(dst, r)
+			dst = o.lower(dst, r)
 		}
 		return dst
 	}
 	for _, d := range string(decomposed) {
 		if !unicode.Is(mark, d) {
-			dst = t.lower(dst, d)
+			dst = o.lower(dst, d)
 		}
 	}
 	return dst
@@ -98,9 +97,9 @@ func appendJamo(dst []rune, syllable rune) []rune {
 	return dst
 }
 
-func (t *Tokenizer) lower(dst []rune, r rune) []rune {
+func (o *Options) lower(dst []rune, r rune) []rune {
 	switch {
-	case t.options.KeepCase:
+	case o.KeepCase:
 		return append(dst, r)
 	case r == 'İ': // the one rune whose lower case is two
 		return append(dst, 'i', '\u0307')

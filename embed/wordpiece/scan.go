@@ -83,7 +83,7 @@ func (t *Tokenizer) split(e *Encoding, text string, limit int) {
 		}
 		var kind kind
 		var folded [8]rune
-		for _, f := range t.fold(folded[:0], r, &kind) {
+		for _, f := range t.options.fold(folded[:0], r, &kind) {
 			switch {
 			case isSpace(f):
 				end()

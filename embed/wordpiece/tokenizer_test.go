@@ -35,6 +35,20 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func TestTerm(t *testing.T) {
+	tokenizer := bert(t, wordpiece.Options{KeepCase: true, KeepAccents: true})
+	var e wordpiece.Encoding
+	tokenizer.Tokenize(&e, "Zoë's €20= ?! ÀB [SEP]", 0)
+	var terms []string
+	for i := range e.WordCount() {
+		terms = append(terms, string(e.Term(int32(i))))
+	}
+	want := []string{"zoe", "", "s", "20", "", "", "", "ab", "sep"}
+	if diff := cmp.Diff(want, terms); diff != "" {
+		t.Errorf("terms (-want +got):\n%s", diff)
+	}
+}
+
 func TestLimit(t *testing.T) {
 	tokenizer := bert(t, wordpiece.Options{})
 	for _, test := range []struct{ limit, want int }{{0, 12}, {12, 12}, {11, 11}, {3, 3}, {2, 2}, {1, 2}, {-1, 12}} {
