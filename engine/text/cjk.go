@@ -20,9 +20,10 @@ func isCJK(r rune) bool {
 	return false
 }
 
+// hasCJK reports whether s has a CJK letter; punctuation doesn't count.
 func hasCJK(s string) bool {
 	for _, r := range s {
-		if isCJK(r) {
+		if isCJK(r) && unicode.IsLetter(r) {
 			return true
 		}
 	}

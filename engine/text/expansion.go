@@ -1,16 +1,142 @@
 package text
 
-// Group is one row of an expansion table: when a trigger occurs in a query, the terms are appended.
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Group is one row of an expansion table: if one of the triggers occurs in a query, the terms are appended.
 type Group struct{ Triggers, Terms []string }
 
-// Expander appends synonyms to a query.
+// Expander appends related terms to the lexical text of a query that a person typed, so that a memory in other words is found. It
+// is safe for concurrent use.
 type Expander struct{ groups []Group }
 
-// NewExpander returns an expander over a caller's own table.
-func NewExpander(groups []Group) *Expander { return &Expander{groups: groups} }
+// NewExpander returns an expander over a caller's own table, which it keeps and must not be changed.
+func NewExpander(groups []Group) *Expander {
+	return &Expander{groups: groups}
+}
 
-// Expand returns the query with at most five synonyms appended.
-func (e *Expander) Expand(query string) string { return query }
+// ReadGroups reads a table: a line holds triggers and terms, divided by |, and among themselves by commas. Blank lines and lines that
+// start with # don't count. A line without triggers or terms is an error that gives its number.
+func ReadGroups(r io.Reader) ([]Group, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("text: read expansion table: %w", err)
+	}
+	var groups []Group
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		triggers, terms, _ := strings.Cut(line, "|")
+		g := Group{Triggers: listed(triggers), Terms: listed(terms)}
+		if len(g.Triggers) == 0 || len(g.Terms) == 0 {
+			return nil, fmt.Errorf("text: expansion table line %d: %q: want triggers | terms", number, line)
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
+}
 
-// Expand is Expander.Expand with the built-in table.
-func Expand(query string) string { return query }
+// maxExpansion is the most terms that a query gets.
+const maxExpansion = 5
+
+// Expand returns the query followed by at most five terms of the groups that fire, in the order of the table, each after a space. A
+// term that the query contains already is left out. A query of less than two characters comes back as it is.
+//
+// A group fires on a trigger that has CJK characters wherever it occurs, on any other where it stands as whole words; case doesn't
+// matter.
+func (e *Expander) Expand(query string) string {
+	trimmed := strings.TrimSpace(query)
+	if utf8.RuneCountInString(trimmed) < 2 {
+		return query
+	}
+	lower := strings.ToLower(query)
+	var terms []string
+	seen := map[string]bool{}
+	for _, g := range e.groups {
+		if !g.fires(lower) {
+			continue
+		}
+		for _, term := range g.Terms {
+			key := strings.ToLower(term)
+			if len(terms) == maxExpansion || seen[key] || strings.Contains(lower, key) {
+				continue
+			}
+			seen[key] = true
+			terms = append(terms, term)
+		}
+	}
+	if len(terms) == 0 {
+		return query
+	}
+	return query + " " + strings.Join(terms, " ")
+}
+
+// Expand expands a query by the built-in table, which is made of the words of software work in Chinese and English.
+func Expand(query string) string {
+	return builtin.Expand(query)
+}
+
+//go:embed expansion.txt
+var builtinTable string
+
+var builtin = mustReadBuiltin()
+
+func mustReadBuiltin() *Expander {
+	groups, err := ReadGroups(strings.NewReader(builtinTable))
+	if err != nil {
+		panic(err) // the table is part of the program
+	}
+	return NewExpander(groups)
+}
+
+func (g Group) fires(lowerQuery string) bool {
+	for _, trigger := range g.Triggers {
+		trigger = strings.ToLower(trigger)
+		if hasCJK(trigger) && strings.Contains(lowerQuery, trigger) || !hasCJK(trigger) && containsWords(lowerQuery, trigger) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsWords reports whether words occur in s with no letter or digit of the same script right before or after. A CJK character is a
+// boundary: 用docker部署 has the word docker.
+func containsWords(s, words string) bool {
+	for from := 0; words != ""; {
+		at := strings.Index(s[from:], words)
+		if at < 0 {
+			return false
+		}
+		start, end := from+at, from+at+len(words)
+		before, _ := utf8.DecodeLastRuneInString(s[:start])
+		after, _ := utf8.DecodeRuneInString(s[end:])
+		if !continuesWord(before) && !continuesWord(after) {
+			return true
+		}
+		from = end
+	}
+	return false
+}
+
+func continuesWord(r rune) bool {
+	return r != utf8.RuneError && (r == '_' || isWordRune(r) && !isUnspaced(r))
+}
+
+func listed(s string) []string {
+	var items []string
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
