@@ -8,7 +8,10 @@ import (
 
 // TestFoldSettles looks at every code point, alone, after letters it could compose with, and before a mark.
 func TestFoldSettles(t *testing.T) {
-	for r := rune(1); r <= 0x10FFFF; r++ {
+	for r := rune(1); r < 0xE1000; r++ {
+		if r == 0x33480 { // nothing is assigned from here to the variation selectors
+			r = 0xE0000
+		}
 		for _, s := range []string{string(r), "a" + string(r) + "\u0301", "\u1100" + string(r) + "\u1161", "か" + string(r) + "\u3099"} {
 			once := text.Fold(s)
 			if twice := text.Fold(once); twice != once {
