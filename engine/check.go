@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// Fault is a contradiction that Check found.
+type Fault struct {
+	Fault   string `json:"fault"`
+	Subject string `json:"subject"` // the id, number or name it is about
+}
+
+func (f Fault) String() string { return f.Fault + ": " + f.Subject }
+
+// Check proves the file's integrity: every live row has its document, words and totals, nothing is left over, vectors are of
+// unit length, scopes are not blank, and no macro but ours is in the way. An intact file gives no faults.
+func (e *Engine) Check(ctx context.Context) (faults []Fault, err error) {
+	known := append(sqlfiles.MacroNames(), "as_vector")
+	err = e.read(ctx, "check", func(c *connection) error {
+		err := c.each(ctx, "check", func(rows *sql.Rows) error {
+			var f Fault
+			defer func() { faults = append(faults, f) }()
+			return rows.Scan(&f.Fault, &f.Subject)
+		})
+		if err != nil {
+			return err
+		}
+		return c.each(ctx, "check_macros", func(rows *sql.Rows) error {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			if !slices.Contains(known, name) {
+				faults = append(faults, Fault{"macro that is not Mallard's", name})
+			}
+			return nil
+		})
+	})
+	return faults, err
+}
+
+// Closed reports whether Close was called.
+func (e *Engine) Closed() bool {
+	e.using.RLock()
+	defer e.using.RUnlock()
+	return e.closed
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// checkpointThreshold bounds the write-ahead log: small enough that a reopening after a crash is quick, large enough that few
+// writes have to wait for a checkpoint.
+const checkpointThreshold = "4MB"
+
+// storageVersion is the oldest DuckDB that can open the files; it is the first with the compression the schema names.
+const storageVersion = "v1.3.0"
+
+// connection is one connection to the file with the statements it has prepared. One goroutine has it at a time.
+type connection struct {
+	conn     *sql.Conn
+	prepared map[string]*sql.Stmt
+}
+
+// openDatabase makes an instance of DuckDB with the file attached, and nothing else in it.
+func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) {
+	attached := false
+	dsn := fmt.Sprintf(":memory:?threads=%d&memory_limit=%dMB", o.Threads, o.MemoryLimit)
+	connector, err := duckdb.NewConnector(dsn, func(execer driver.ExecerContext) error {
+		if !attached { // the pool makes its first connection below, before any other
+			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{checkpoint}", checkpointThreshold); err != nil {
+				return err
+			}
+			options := "STORAGE_VERSION '" + storageVersion + "', "
+			if o.ReadOnly {
+				options = "READ_ONLY, "
+			}
+			err := execText(ctx, execer, sqlfiles.Query("attach"), "{path}", strings.ReplaceAll(path, "'", "''"), "{options}", options)
+			if err != nil {
+				return err
+			}
+			attached = true
+		}
+		return execText(ctx, execer, sqlfiles.Query("use"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, openError(path, err)
+	}
+	return db, nil
+}
+
+// openError says what a person can do when the file can't be opened.
+func openError(path string, err error) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "Could not set lock"):
+		return fmt.Errorf("%w: %s is open in another process; stop it, or read a copy made with `memctl snapshot` there (%s)", ErrLocked, path, firstLine(text))
+	case strings.Contains(text, "not a valid DuckDB database file"), strings.Contains(text, "Corrupt"), strings.Contains(text, "checksum"):
+		return fmt.Errorf("%w: %s: %s", ErrCorrupt, path, firstLine(text))
+	}
+	return err
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func execText(ctx context.Context, execer driver.ExecerContext, text string, replace ...string) error {
+	_, err := execer.ExecContext(ctx, strings.NewReplacer(replace...).Replace(text), nil)
+	return err
+}
+
+func newConnection(ctx context.Context, db *sql.DB) (*connection, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
+}
+
+// statement prepares a named query once.
+func (c *connection) statement(ctx context.Context, name string) (*sql.Stmt, error) {
+	if stmt, ok := c.prepared[name]; ok {
+		return stmt, nil
+	}
+	stmt, err := c.conn.PrepareContext(ctx, sqlfiles.Query(name))
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", name, err)
+	}
+	c.prepared[name] = stmt
+	return stmt, nil
+}
+
+// query runs a named query that gives rows.
+func (c *connection) query(ctx context.Context, name string, args ...any) (*sql.Rows, error) {
+	stmt, err := c.statement(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", name, err)
+	}
+	return rows, nil
+}
+
+// each calls scan for every row of a named query.
+func (c *connection) each(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
+	rows, err := c.query(ctx, name, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return fmt.Errorf("query %s: %w", name, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("query %s: %w", name, err)
+	}
+	return nil
+}
+
+// one scans the single row of a named query into dest; found is false when there is none.
+func (c *connection) one(ctx context.Context, name string, dest []any, args ...any) (found bool, err error) {
+	err = c.each(ctx, name, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(dest...)
+	}, args...)
+	return found, err
+}
+
+// exec runs a named statement and gives the number of rows it changed.
+func (c *connection) exec(ctx context.Context, name string, args ...any) (int64, error) {
+	stmt, err := c.statement(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, fmt.Errorf("query %s: %w", name, err)
+	}
+	return result.RowsAffected()
+}
+
+// execDDL runs statements that can't be prepared, with {name} replaced.
+func (c *connection) execDDL(ctx context.Context, text string, replace ...string) error {
+	_, err := c.conn.ExecContext(ctx, strings.NewReplacer(replace...).Replace(text))
+	return err
+}
+
+// appendRows adds rows to a table, fast. The values of a row are the table's columns in order, each of exactly its type.
+func (c *connection) appendRows(table string, rows [][]driver.Value) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return c.conn.Raw(func(raw any) error {
+		dc, ok := raw.(driver.Conn)
+		if !ok {
+			return fmt.Errorf("append to %s: unexpected connection %T", table, raw)
+		}
+		appender, err := duckdb.NewAppender(dc, "mallard", "main", table)
+		if err != nil {
+			return fmt.Errorf("append to %s: %w", table, err)
+		}
+		for _, row := range rows {
+			if err = appender.AppendRow(row...); err != nil {
+				break
+			}
+		}
+		if err = errors.Join(err, appender.Close()); err != nil {
+			return fmt.Errorf("append to %s: %w", table, err)
+		}
+		return nil
+	})
+}
+
+// close gives the connection back to the pool's end.
+func (c *connection) close() error {
+	var errs []error
+	for _, stmt := range c.prepared {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, c.conn.Close())...)
+}
+
+var _ io.Closer = (*duckdb.Connector)(nil) // so that sql.DB.Close closes the instance

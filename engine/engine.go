@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// Engine is an open memory file. All methods are safe for concurrent use: reads run side by side, writes one after another.
+type Engine struct {
+	path     string
+	opts     Options
+	guard    *guard
+	db       *sql.DB
+	analyzer *text.Analyzer
+	readers  chan *connection // idle ones
+
+	using  sync.RWMutex // held for reading by every operation, for writing by Close
+	closed bool
+
+	writer sync.Mutex // one write transaction at a time; owns the fields below
+	conn   *connection
+	words  wordCache
+
+	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
+	chosen model        // the file's embedding model; zero: none yet
+	scopes atomic.Pointer[Scopes]
+}
+
+// Open opens or creates a memory file; ":memory:" is one that is gone after Close. Errors: ErrInvalid for bad options,
+// ErrLocked, ErrSchemaTooNew, ErrMigrationChanged, ErrModelMismatch, ErrCorrupt.
+func Open(ctx context.Context, path string, o Options) (*Engine, error) {
+	e, err := open(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return e, nil
+}
+
+func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{path: path, opts: o, readers: make(chan *connection, o.Threads)}
+	defer func() {
+		if err != nil {
+			e.shut()
+		}
+	}()
+	if path == "" {
+		return nil, invalid("path", path, "a file name, or :memory:")
+	}
+	if path != ":memory:" {
+		if err := e.claim(); err != nil {
+			return nil, err
+		}
+	}
+	if e.db, err = openDatabase(ctx, e.path, o); err != nil {
+		return nil, err
+	}
+	if e.conn, err = newConnection(ctx, e.db); err != nil {
+		return nil, err
+	}
+	if err := e.migrate(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.adoptLanguage(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.adoptScopes(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.adoptModel(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// now is the time as the file keeps it.
+func (e *Engine) now() time.Time { return utc(e.opts.Now()) }
+
+// claim makes sure that the file can be opened, and by nobody else in this process.
+func (e *Engine) claim() (err error) {
+	if e.path, err = filepath.Abs(e.path); err != nil {
+		return err
+	}
+	info, err := os.Stat(e.path)
+	switch {
+	case err == nil && info.IsDir():
+		return invalid("path", e.path, "a file, not a folder")
+	case errors.Is(err, os.ErrNotExist) && e.opts.ReadOnly:
+		return fmt.Errorf("%w: there is no file to read", ErrNotFound)
+	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(e.path)); err != nil {
+			return fmt.Errorf("%w: the folder must exist", err)
+		}
+	case err != nil:
+		return err
+	}
+	e.guard, err = acquire(e.path, e.opts.ReadOnly)
+	return err
+}
+
+// adoptLanguage makes the tokenizer of the file's language, which a new file takes from the options.
+func (e *Engine) adoptLanguage(ctx context.Context) error {
+	language := e.opts.Language
+	found, err := e.setting(ctx, e.conn, "language", &language)
+	if err != nil {
+		return err
+	}
+	if !found && !e.opts.ReadOnly {
+		if err := e.putSetting(ctx, e.conn, "language", language); err != nil {
+			return err
+		}
+	}
+	e.analyzer, err = text.NewAnalyzer(language)
+	return err
+}
+
+// Path is the absolute name of the file, or ":memory:".
+func (e *Engine) Path() string { return e.path }
+
+// Language is the one of the file's tokenizer.
+func (e *Engine) Language(ctx context.Context) (language string, err error) {
+	err = e.read(ctx, "language", func(c *connection) error {
+		_, err := e.setting(ctx, c, "language", &language)
+		return err
+	})
+	return language, err
+}
+
+// Close waits for running operations, writes everything to the file and gives it up. Further calls do nothing.
+func (e *Engine) Close() error {
+	e.using.Lock()
+	defer e.using.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	var flush error
+	if !e.opts.ReadOnly {
+		_, flush = e.conn.conn.ExecContext(context.Background(), sqlfiles.Query("checkpoint"))
+	}
+	if err := errors.Join(flush, e.shut()); err != nil {
+		return fmt.Errorf("close %s: %w", e.path, err)
+	}
+	return nil
+}
+
+// shut gives back whatever open had got so far.
+func (e *Engine) shut() error {
+	var errs []error
+	for len(e.readers) > 0 {
+		errs = append(errs, (<-e.readers).close())
+	}
+	if e.conn != nil {
+		errs = append(errs, e.conn.close())
+	}
+	if e.db != nil {
+		errs = append(errs, e.db.Close())
+	}
+	if e.guard != nil {
+		e.guard.release()
+	}
+	return errors.Join(errs...)
+}
+
+// read runs do in a transaction that sees one state of the file.
+func (e *Engine) read(ctx context.Context, op string, do func(c *connection) error) (err error) {
+	e.using.RLock()
+	defer e.using.RUnlock()
+	if e.closed {
+		return fmt.Errorf("%s: %w", op, ErrClosed)
+	}
+	c, err := e.reader(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	defer e.giveBack(c)
+	if err := c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", func() error { return do(c) }); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
+// write runs do in the only write transaction: all of it is done and on disk, or nothing.
+func (e *Engine) write(ctx context.Context, op string, do func(c *connection) error) error {
+	e.using.RLock()
+	defer e.using.RUnlock()
+	if e.closed {
+		return fmt.Errorf("%s: %w", op, ErrClosed)
+	}
+	if e.opts.ReadOnly {
+		return fmt.Errorf("%s: %w", op, ErrReadOnly)
+	}
+	e.writer.Lock()
+	defer e.writer.Unlock()
+	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(e.conn) })
+	if err != nil {
+		e.words.forget() // it may hold numbers that were rolled back
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
+// transaction commits what do did, or rolls it back.
+func (c *connection) transaction(ctx context.Context, begin string, do func() error) (err error) {
+	if _, err := c.conn.ExecContext(ctx, begin); err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done { // also when do panics
+			c.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		}
+	}()
+	if err := do(); err != nil {
+		return err
+	}
+	if _, err := c.conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	done = true
+	return nil
+}
+
+func (e *Engine) reader(ctx context.Context) (*connection, error) {
+	select {
+	case c := <-e.readers:
+		return c, nil
+	default:
+		return newConnection(ctx, e.db)
+	}
+}
+
+func (e *Engine) giveBack(c *connection) {
+	select {
+	case e.readers <- c:
+	default:
+		c.close()
+	}
+}

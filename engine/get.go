@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Level says how much of a memory's text to give.
+type Level string
+
+// The three levels.
+const (
+	Abstract Level = "l0"   // one line
+	Overview Level = "l1"   // short Markdown
+	Full     Level = "full" // everything
+)
+
+// Levels lists them all.
+func Levels() []Level { return []Level{Abstract, Overview, Full} }
+
+// GetRequest names a memory.
+type GetRequest struct {
+	ID    string // whole, or its unique ending of six characters or more
+	Agent string // empty: an internal caller
+}
+
+// Get gives one memory, forgotten or not. Errors: ErrNotFound, ErrAmbiguous; a memory in a scope that the agent may not read
+// is not found.
+func (e *Engine) Get(ctx context.Context, r GetRequest) (m *Memory, err error) {
+	err = e.read(ctx, "get", func(c *connection) error {
+		m, _, err = e.find(ctx, c, r.ID, r.Agent)
+		return err
+	})
+	return m, err
+}
+
+// find reads a memory by its id or the ending of it.
+func (e *Engine) find(ctx context.Context, c *connection, id, agent string) (*Memory, int32, error) {
+	if err := checkText("id", id); err != nil {
+		return nil, 0, err
+	}
+	m, docNo, err := memoryByID(ctx, c, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if m == nil && len(id) >= minShort {
+		var ids []string
+		err := c.each(ctx, "memory_ending", func(rows *sql.Rows) error {
+			var id string
+			defer func() { ids = append(ids, id) }()
+			return rows.Scan(&id)
+		}, sql.Named("ending", id))
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(ids) > 1 {
+			return nil, 0, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, quote(id), strings.Join(ids, ", "))
+		}
+		if len(ids) == 1 {
+			if m, docNo, err = memoryByID(ctx, c, ids[0]); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	if m == nil || !internal(agent) && !e.scopes.Load().Allows(agent, m.Scope) {
+		return nil, 0, fmt.Errorf("%w: memory %s; give the whole id, or its ending of %d characters or more", ErrNotFound, quote(id), minShort)
+	}
+	return m, docNo, nil
+}
+
+// memoryByID gives nil when there is none.
+func memoryByID(ctx context.Context, c *connection, id string) (m *Memory, docNo int32, err error) {
+	err = c.each(ctx, "memory_by_id", func(rows *sql.Rows) (err error) {
+		m, docNo, err = scanMemory(rows)
+		return err
+	}, sql.Named("id", id))
+	return m, docNo, err
+}
+
+// ListRequest filters memories. A nil slice is no restriction, an empty one matches nothing.
+type ListRequest struct {
+	Agent      string // empty: an internal caller
+	Scopes     []string
+	Categories []Category
+	Tiers      []Tier
+	States     []State
+	// Standing is current, superseded, expired, forgotten or any; default all but forgotten.
+	Standing     string
+	Since, Until time.Time // of CreatedAt: from Since, before Until
+	Limit        int       // 1 to 100,000; default 20
+	Offset       int
+}
+
+// List gives memories, newest first.
+func (e *Engine) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
+	if r.Limit == 0 {
+		r.Limit = 20
+	}
+	if err := r.validate(); err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	scopes, _ := e.scopes.Load().ForReading(r.Agent, r.Scopes)
+	var all []*Memory
+	err := e.read(ctx, "list", func(c *connection) error {
+		return c.each(ctx, "memory_list", func(rows *sql.Rows) error {
+			m, _, err := scanMemory(rows)
+			all = append(all, m)
+			return err
+		}, sql.Named("scopes", listArg(scopes)), sql.Named("categories", listArg(r.Categories)), sql.Named("tiers", listArg(r.Tiers)),
+			sql.Named("states", listArg(r.States)), sql.Named("standing", nullText(r.Standing)), sql.Named("since", nullTime(utc(r.Since))),
+			sql.Named("until", nullTime(utc(r.Until))), sql.Named("at", e.now()), sql.Named("limit", int64(r.Limit)), sql.Named("offset", int64(r.Offset)))
+	})
+	return all, err
+}
+
+func (r ListRequest) validate() error {
+	if r.Limit < 1 || r.Limit > 100_000 {
+		return invalid("limit", r.Limit, "1 to 100000")
+	}
+	if r.Offset < 0 {
+		return invalid("offset", r.Offset, "0 or more")
+	}
+	if err := member("standing", or(r.Standing, "any"), []string{"current", "superseded", "expired", "forgotten", "any"}); err != nil {
+		return err
+	}
+	return firstError(checkTexts("scopes", r.Scopes), members("categories", r.Categories, Categories()), members("tiers", r.Tiers, Tiers()), members("states", r.States, States()))
+}
+
+func members[T ~string](field string, values, allowed []T) error {
+	for _, v := range values {
+		if err := member(field, v, allowed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTexts(field string, values []string) error {
+	for _, v := range values {
+		if err := checkText(field, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listArg is a list as a query's parameter: nil is NULL.
+func listArg[T ~string](list []T) any {
+	if list == nil {
+		return nil
+	}
+	plain := make([]string, len(list))
+	for i, v := range list {
+		plain[i] = string(v)
+	}
+	return plain
+}

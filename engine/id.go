@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"crypto/rand"
+	"regexp"
+	"time"
+)
+
+// Prefixes of ids.
+const (
+	memoryPrefix       = "mem_"
+	conversationPrefix = "conv_"
+	messagePrefix      = "msg_"
+)
+
+// shortID is how many characters of an id's ending are shown, and the fewest that are accepted.
+const (
+	shortID  = 8
+	minShort = 6
+)
+
+// validID is what an id that a caller brings may look like.
+var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{2,127}$`)
+
+const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// newID gives the prefix, ten characters of time (milliseconds, sortable) and sixteen random ones.
+func newID(prefix string, at time.Time) string {
+	var body [26]byte
+	ms := uint64(at.UnixMilli())
+	for i := 9; i >= 0; i-- {
+		body[i] = idLetters[ms&31]
+		ms >>= 5
+	}
+	rand.Read(body[10:])
+	for i, b := range body[10:] {
+		body[10+i] = idLetters[b&31]
+	}
+	return prefix + string(body[:])
+}
+
+// ShortID is the ending of an id that people are shown; Get and the other verbs accept it while it is unique.
+func ShortID(id string) string {
+	if len(id) <= shortID {
+		return id
+	}
+	return id[len(id)-shortID:]
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"slices"
+	"time"
+)
+
+// Kind says what a document is.
+type Kind string
+
+// The kinds that can be recalled.
+const (
+	MemoryKind  Kind = "memory"
+	MessageKind Kind = "message"
+)
+
+// Kinds lists them all.
+func Kinds() []Kind { return []Kind{MemoryKind, MessageKind} }
+
+// field is one text of a document; weight is what a word in it counts.
+type field struct {
+	text   string
+	weight float32
+}
+
+// indexed is the words of a document as the index keeps them.
+type indexed struct {
+	frequency map[string]float32 // by term, weighted
+	surfaces  map[string]string  // the term of each way of writing
+	length    float32            // weighted number of words
+}
+
+// document is a row of documents with its words and its vector.
+type document struct {
+	no             int32
+	kind           Kind
+	ownerID        string
+	scope          string
+	conversationID string
+	category       string
+	tier           string
+	createdAt      time.Time
+	validFrom      time.Time
+	invalidatedAt  time.Time
+	retired        bool // its owner is forgotten: the row stays, the index has nothing of it
+	words          indexed
+	vector         []float32 // nil: none
+}
+
+// analyse takes the fields of a document apart. It needs no lock.
+func (e *Engine) analyse(fields []field) indexed {
+	x := indexed{frequency: map[string]float32{}, surfaces: map[string]string{}}
+	for _, f := range fields {
+		if f.text == "" {
+			continue
+		}
+		for _, token := range e.analyzer.Tokens(f.text) {
+			x.frequency[token.Term] += f.weight
+			x.surfaces[token.Surface] = token.Term
+			x.length += f.weight
+		}
+	}
+	return x
+}
+
+// insertDocuments writes documents, their postings and vectors. The caller is in a write transaction.
+func (e *Engine) insertDocuments(ctx context.Context, c *connection, docs []*document) error {
+	rows := make([][]driver.Value, len(docs))
+	var live []*document
+	for i, d := range docs {
+		if !d.retired {
+			live = append(live, d)
+		}
+		rows[i] = []driver.Value{d.no, string(d.kind), d.ownerID, d.scope, nullText(d.conversationID), nullText(d.category), nullText(d.tier),
+			d.createdAt, nullTime(d.validFrom), nullTime(d.invalidatedAt), d.words.length, !d.retired}
+	}
+	if err := c.appendRows("documents", rows); err != nil {
+		return err
+	}
+	return e.insertIndex(ctx, c, live)
+}
+
+// insertIndex writes what can be made again from the rows: postings, totals and vectors.
+func (e *Engine) insertIndex(ctx context.Context, c *connection, docs []*document) error {
+	if err := e.words.learn(ctx, c, docs); err != nil {
+		return err
+	}
+	var postings [][]driver.Value
+	lengths, counts := map[Kind]float64{}, map[Kind]int64{}
+	for _, d := range docs {
+		for term, tf := range d.words.frequency {
+			postings = append(postings, []driver.Value{e.words.terms[term], string(d.kind), d.no, tf})
+		}
+		lengths[d.kind] += float64(d.words.length)
+		counts[d.kind]++
+	}
+	slices.SortFunc(postings, func(a, b []driver.Value) int {
+		return cmp.Or(cmp.Compare(a[0].(int32), b[0].(int32)), cmp.Compare(a[2].(int32), b[2].(int32)))
+	})
+	if err := c.appendRows("postings", postings); err != nil {
+		return err
+	}
+	for kind, n := range counts {
+		if err := e.count(ctx, c, kind, n, lengths[kind]); err != nil {
+			return err
+		}
+	}
+	return e.insertVectors(c, docs)
+}
+
+// removeIndex takes a document out of postings, totals and vectors; it can't be recalled any more.
+func (e *Engine) removeIndex(ctx context.Context, c *connection, kind Kind, docNo int32) error {
+	var length float32
+	var live bool
+	if _, err := c.one(ctx, "document_length", []any{&length, &live}, sql.Named("doc_no", docNo)); err != nil || !live {
+		return err
+	}
+	if _, err := c.exec(ctx, "postings_delete", sql.Named("doc_no", docNo)); err != nil {
+		return err
+	}
+	if err := e.count(ctx, c, kind, -1, -float64(length)); err != nil {
+		return err
+	}
+	return e.deleteVectors(ctx, c, docNo)
+}
+
+// updateDocument writes what recall filters by.
+func (e *Engine) updateDocument(ctx context.Context, c *connection, d *document) error {
+	_, err := c.exec(ctx, "document_update", sql.Named("doc_no", d.no), sql.Named("scope", d.scope),
+		sql.Named("category", nullText(d.category)), sql.Named("tier", nullText(d.tier)), sql.Named("created_at", d.createdAt),
+		sql.Named("valid_from", nullTime(d.validFrom)), sql.Named("invalidated_at", nullTime(d.invalidatedAt)),
+		sql.Named("length", d.words.length), sql.Named("live", !d.retired))
+	return err
+}
+
+func (e *Engine) count(ctx context.Context, c *connection, kind Kind, documents int64, length float64) error {
+	_, err := c.exec(ctx, "kind_stats_add", sql.Named("kind", string(kind)), sql.Named("documents", documents), sql.Named("length", length))
+	return err
+}
+
+// nextDocNos takes n new numbers.
+func nextDocNos(ctx context.Context, c *connection, n int) ([]int32, error) {
+	numbers := make([]int32, 0, n)
+	err := c.each(ctx, "doc_nos_next", func(rows *sql.Rows) error {
+		var no int32
+		defer func() { numbers = append(numbers, no) }()
+		return rows.Scan(&no)
+	}, sql.Named("n", int64(n)))
+	return numbers, err
+}

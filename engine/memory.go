@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Defaults of a memory.
+const (
+	defaultImportance = 0.7
+	defaultConfidence = 0.7
+	defaultCategory   = "other" // the storage word; it becomes a pattern
+	maxRelations      = 16
+	maxAccesses       = 10_000
+	maxScope          = 100
+)
+
+// Memory is one remembered statement with everything that is known about it. A zero time means absent.
+type Memory struct {
+	ID             string   `json:"id"`
+	Key            string   `json:"key,omitempty"`                  // the caller's own, for idempotent writes
+	Text           string   `json:"text"`                           // what is shown and indexed first
+	L0             string   `json:"l0_abstract,omitempty"`          // one line; default Text
+	L1             string   `json:"l1_overview,omitempty"`          // Markdown; default "- " and L0
+	L2             string   `json:"l2_content,omitempty"`           // the full narrative; default Text
+	Category       Category `json:"category"`                       // default pattern
+	SourceCategory string   `json:"source_category,omitempty"`      // another store's word for it
+	Scope          string   `json:"scope"`                          // default by the agent, else the configured one
+	Tier           Tier     `json:"tier"`                           // default working
+	State          State    `json:"state"`                          // default confirmed
+	Layer          Layer    `json:"memory_layer"`                   // default by source, state and category
+	TemporalType   string   `json:"memory_temporal_type,omitempty"` // static, dynamic or absent
+	Importance     float64  `json:"importance"`                     // 0 to 1, default 0.7
+	Confidence     float64  `json:"confidence"`                     // 0 to 1, default 0.7
+
+	CreatedAt     time.Time `json:"created_at"`               // default now
+	ValidFrom     time.Time `json:"valid_from"`               // true from; default CreatedAt
+	ValidUntil    time.Time `json:"valid_until,omitzero"`     // expires
+	InvalidatedAt time.Time `json:"invalidated_at,omitzero"`  // no longer true, by a newer one
+	RecordedAt    time.Time `json:"recorded_at"`              // when this file learned it
+	UpdatedAt     time.Time `json:"updated_at"`               // last change of this row
+	RetiredAt     time.Time `json:"retired_at,omitzero"`      // forgotten
+	RetiredReason string    `json:"retired_reason,omitempty"` // why
+
+	FactKey      string     `json:"fact_key,omitempty"` // what a newer one would replace
+	Supersedes   string     `json:"supersedes,omitempty"`
+	SupersededBy string     `json:"superseded_by,omitempty"`
+	CanonicalID  string     `json:"canonical_id,omitempty"` // the one this is a duplicate of
+	Relations    []Relation `json:"relations,omitempty"`    // at most 16
+
+	Source        string `json:"source"` // manual, auto-capture, reflection, dreaming-engine, session-summary, legacy
+	SourceSession string `json:"source_session,omitempty"`
+
+	AccessCount         int       `json:"access_count"`
+	LastAccessedAt      time.Time `json:"last_accessed_at,omitzero"` // absent: CreatedAt
+	InjectedCount       int       `json:"injected_count"`
+	LastInjectedAt      time.Time `json:"last_injected_at,omitzero"`
+	BadRecallCount      int       `json:"bad_recall_count"`
+	LastConfirmedUseAt  time.Time `json:"last_confirmed_use_at,omitzero"`
+	SuppressedUntilTurn int       `json:"suppressed_until_turn"`
+	SuppressedUntil     time.Time `json:"suppressed_until,omitzero"`
+
+	SupportInfo any            `json:"support_info,omitempty"` // confirmations and contradictions by context
+	Contexts    []string       `json:"contexts,omitempty"`
+	Sources     []any          `json:"sources,omitempty"` // newest 20
+	History     []any          `json:"history,omitempty"` // newest 50
+	Extra       map[string]any `json:"-"`                 // keys of an import that have no field, kept as they are
+}
+
+// Relation links a memory to another.
+type Relation struct {
+	Type     string `json:"type"`
+	TargetID string `json:"target_id"`
+}
+
+// normalise fills defaults, clamps numbers, and reports what can't be mended. at is the time of the write.
+func (m *Memory) normalise(at time.Time) error {
+	if strings.TrimSpace(m.Text) == "" {
+		return invalid("text", m.Text, "something to remember")
+	}
+	for _, f := range []struct{ name, value string }{
+		{"text", m.Text}, {"l0_abstract", m.L0}, {"l1_overview", m.L1}, {"l2_content", m.L2}, {"key", m.Key}, {"fact_key", m.FactKey},
+		{"retired_reason", m.RetiredReason}, {"source_session", m.SourceSession}, {"source_category", m.SourceCategory},
+		{"supersedes", m.Supersedes}, {"superseded_by", m.SupersededBy}, {"canonical_id", m.CanonicalID},
+	} {
+		if err := checkText(f.name, f.value); err != nil {
+			return err
+		}
+	}
+	if m.ID != "" && !validID.MatchString(m.ID) {
+		return invalid("id", m.ID, "3 to 128 letters, digits, '.', '_', ':' or '-', the first a letter or digit")
+	}
+	if err := m.normaliseCategory(); err != nil {
+		return err
+	}
+	if err := m.normaliseWords(); err != nil {
+		return err
+	}
+	m.L0 = unless(m.L0, m.Text)
+	m.L1 = unless(m.L1, "- "+or(m.L0, m.Text))
+	m.L2 = unless(m.L2, m.Text)
+	m.Importance = share(m.Importance, defaultImportance)
+	m.Confidence = share(m.Confidence, defaultConfidence)
+	m.AccessCount = min(max(m.AccessCount, 0), maxAccesses)
+	m.InjectedCount = max(m.InjectedCount, 0)
+	m.BadRecallCount = max(m.BadRecallCount, 0)
+	m.normaliseTimes(at)
+	m.FactKey = or(m.FactKey, factKey(m.Category, or(m.L0, m.Text)))
+	m.Sources = newest(m.Sources, 20)
+	m.History = newest(m.History, 50)
+	return m.normaliseRelations()
+}
+
+// normaliseCategory takes one of the six, or another store's word.
+func (m *Memory) normaliseCategory() error {
+	if m.Category == "" {
+		m.SourceCategory = or(m.SourceCategory, defaultCategory)
+		m.Category = Category(m.SourceCategory)
+	}
+	if category, ok := ParseCategory(string(m.Category)); ok {
+		m.Category = category
+		return nil
+	}
+	word := strings.ToLower(strings.TrimSpace(string(m.Category)))
+	category, ok := categoryOf(word, m.Text)
+	if !ok {
+		return invalid("category", string(m.Category), oneOf(Categories())+" (also fact, decision, reflection, other)")
+	}
+	m.Category, m.SourceCategory = category, word
+	return nil
+}
+
+func (m *Memory) normaliseWords() error {
+	m.Tier = Tier(or(string(m.Tier), string(Working)))
+	m.Source = or(m.Source, "manual")
+	if m.State == "" {
+		m.State = Confirmed
+		if m.Source == "session-summary" {
+			m.State = Archived
+		}
+	}
+	if m.Layer == "" {
+		m.Layer = layerOf(m.Source, m.State, m.Category)
+	}
+	return firstError(
+		member("tier", m.Tier, Tiers()),
+		member("state", m.State, States()),
+		member("memory_layer", m.Layer, Layers()),
+		member("source", m.Source, Sources()),
+		member("memory_temporal_type", or(m.TemporalType, "static"), []string{"static", "dynamic"}))
+}
+
+func (m *Memory) normaliseTimes(at time.Time) {
+	for _, t := range []*time.Time{&m.CreatedAt, &m.ValidFrom, &m.ValidUntil, &m.InvalidatedAt, &m.RecordedAt, &m.UpdatedAt,
+		&m.RetiredAt, &m.LastAccessedAt, &m.LastInjectedAt, &m.LastConfirmedUseAt, &m.SuppressedUntil} {
+		*t = utc(*t)
+	}
+	m.CreatedAt = orTime(m.CreatedAt, at)
+	m.ValidFrom = orTime(m.ValidFrom, m.CreatedAt)
+	m.RecordedAt = orTime(m.RecordedAt, at)
+	m.UpdatedAt = orTime(m.UpdatedAt, at)
+	if m.InvalidatedAt.Before(m.ValidFrom) {
+		m.InvalidatedAt = time.Time{}
+	}
+}
+
+// normaliseRelations drops doubles and keeps the first sixteen.
+func (m *Memory) normaliseRelations() error {
+	seen := map[Relation]bool{}
+	var kept []Relation
+	for _, r := range m.Relations {
+		if err := firstError(checkText("relations.type", r.Type), checkText("relations.target_id", r.TargetID)); err != nil {
+			return err
+		}
+		if r.Type == "" || r.TargetID == "" {
+			return invalid("relations", r.Type+" "+r.TargetID, "a type and a target_id")
+		}
+		if !seen[r] && len(kept) < maxRelations {
+			seen[r] = true
+			kept = append(kept, r)
+		}
+	}
+	m.Relations = kept
+	return nil
+}
+
+// Level gives the text at a level of detail: Abstract, Overview or Full.
+func (m *Memory) Level(level Level) string {
+	switch level {
+	case Abstract:
+		return or(m.L0, m.Text)
+	case Overview:
+		return or(m.L1, "- "+or(m.L0, m.Text))
+	}
+	return or(m.L2, m.Text)
+}
+
+// embedded is the text that stands for the memory in vector space: the abstract and the narrative, where it has them.
+func (m *Memory) embedded() string {
+	if m.L2 == "" {
+		return or(m.L0, m.Text)
+	}
+	return or(m.L0, m.Text) + " " + m.L2
+}
+
+// fields is what the index holds of the memory, with the weight of each field; what equals its default isn't there twice.
+func (m *Memory) fields() []field {
+	return []field{{m.Text, 1}, {m.L0, 1}, {m.L1, 0.5}, {m.L2, 0.5}}
+}
+
+// checkText refuses what can't be stored as it is.
+func checkText(field, s string) error {
+	if !utf8.ValidString(s) {
+		return invalid(field, s, "valid UTF-8")
+	}
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		return invalid(field, s, "text without NUL bytes")
+	}
+	return nil
+}
+
+func member[T ~string](field string, value T, allowed []T) error {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	return invalid(field, string(value), oneOf(allowed))
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share clamps to 0 to 1.
+func share(x, otherwise float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return otherwise
+	}
+	return min(max(x, 0), 1)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// unless empties s where it only repeats its default.
+func unless(s, repeated string) string {
+	if s == repeated {
+		return ""
+	}
+	return s
+}
+
+func orTime(t, otherwise time.Time) time.Time {
+	if t.IsZero() {
+		return otherwise
+	}
+	return t
+}
+
+// utc is t as the file keeps it: in UTC, to the microsecond.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+func newest[T any](list []T, most int) []T {
+	if len(list) > most {
+		return list[len(list)-most:]
+	}
+	return list
+}

@@ -1,0 +1,19 @@
+package engine
+
+import "context"
+
+// Embedder turns text into vectors of one length. Implementations live under embed; any other that keeps these rules will do.
+// It must be safe for concurrent use.
+type Embedder interface {
+	// Model names the model, such as "all-MiniLM-L6-v2".
+	Model() string
+	// Dims is the length of its vectors.
+	Dims() int
+	// Fingerprint changes whenever the vectors of the same texts would.
+	Fingerprint() string
+	// EmbedTexts gives one vector of unit length per text, in their order. No texts give no vectors.
+	EmbedTexts(ctx context.Context, texts []string) ([][]float32, error)
+	// EmbedQuery embeds a question. weight, when it is not nil, gives the rarity of a word from 0 (says nothing) to 1; it is
+	// asked about words in lower case without accents. A provider that can't weigh words leaves out those below 0.2.
+	EmbedQuery(ctx context.Context, text string, weight func(word string) float64) ([]float32, error)
+}

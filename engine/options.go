@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// Options of Open. The zero value works: no model, so recall is lexical.
+type Options struct {
+	// Embedder makes the vectors. Nil: what is written has none (its coverage in Stats falls) and recall is lexical.
+	Embedder Embedder
+	// ReplaceModel accepts an Embedder that is not the one of the file's vectors: nothing new gets a vector and recall is
+	// lexical until RebuildIndex has embedded everything anew. Default false: ErrModelMismatch.
+	ReplaceModel bool
+	// ReadOnly opens the file for reading; other read-only openers may share it. Default false.
+	ReadOnly bool
+	// Language of the tokenizer's stemmer and stop words, for a new file; an existing one keeps its own. Default "english".
+	Language string
+	// Threads of the database. Default the number of processors.
+	Threads int
+	// MemoryLimit of the database in megabytes. Default 256.
+	MemoryLimit int
+	// Now tells the time. Default time.Now.
+	Now func() time.Time
+	// NewID makes an id from a prefix such as "mem_". Default a random, time-sortable one.
+	NewID func(prefix string, at time.Time) string
+	// Progress is told how far a long operation is; it is called from the goroutine that asked for it. Default none.
+	Progress func(step string, done, total int)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Language == "" {
+		o.Language = "english"
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.NumCPU()
+	}
+	if o.MemoryLimit == 0 {
+		o.MemoryLimit = 256
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newID
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	return o
+}
+
+// validate names every field that is wrong.
+func (o Options) validate() error {
+	var errs []error
+	if _, err := text.NewAnalyzer(o.Language); err != nil {
+		errs = append(errs, invalid("Language", o.Language, oneOf(text.Languages())))
+	}
+	if o.Threads < 1 || o.Threads > 1024 {
+		errs = append(errs, invalid("Threads", o.Threads, "1 to 1024"))
+	}
+	if o.MemoryLimit < 64 {
+		errs = append(errs, invalid("MemoryLimit", o.MemoryLimit, "64 (megabytes) or more"))
+	}
+	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
+		errs = append(errs, invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// Mode says which channels a recall asks.
+type Mode string
+
+// The three modes.
+const (
+	Hybrid      Mode = "hybrid"
+	VectorMode  Mode = "vector"
+	LexicalMode Mode = "lexical"
+)
+
+// Modes lists them all.
+func Modes() []Mode { return []Mode{Hybrid, VectorMode, LexicalMode} }
+
+// maxQuery is the longest query in bytes.
+const maxQuery = 100_000
+
+// RecallQuery is a question to the memory. Only Text is required; a nil slice is no restriction, an empty one matches nothing.
+type RecallQuery struct {
+	Text  string
+	Kinds []Kind // default memories
+	// Agent on whose behalf; empty: an internal caller, who sees every scope.
+	Agent         string
+	Scopes        []string
+	Conversations []string // names or ids
+	Categories    []Category
+	Tiers         []Tier
+	Since, Until  time.Time // of the document's own time: from Since, before Until
+	// AsOf recalls what was true then, superseded memories included; messages said by then. Default now.
+	AsOf time.Time
+	// Limit of the hits, 1 to 1000. Default 10.
+	Limit int
+	// Mode; default hybrid where there is a model, else lexical. Hybrid or vector by name is ErrNoEmbedder without one.
+	Mode Mode
+	// WeightSet names stored weights; default "memory", or "transcript" when only messages are asked for.
+	WeightSet string
+	// Weights take the place of any set.
+	Weights *Weights
+	// Level of the hits' text. Default Abstract.
+	Level Level
+	// TagPrefixes make words such as proj:x of the query tags, which every hit must have in its text; such a recall is
+	// lexical. Default proj, env, team, scope; empty: no tags.
+	TagPrefixes []string
+	// Expand adds synonyms to the lexical query.
+	Expand bool
+	// Adaptive skips the recall when the text asks for nothing, such as a greeting; MinLength as in text.SkipRecall.
+	Adaptive  bool
+	MinLength int
+	// Explain keeps all candidates in the result, with what became of them.
+	Explain bool
+}
+
+func (q RecallQuery) withDefaults() RecallQuery {
+	if q.Kinds == nil {
+		q.Kinds = []Kind{MemoryKind}
+	}
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	if q.Level == "" {
+		q.Level = Abstract
+	}
+	if q.TagPrefixes == nil {
+		q.TagPrefixes = []string{"proj", "env", "team", "scope"}
+	}
+	if q.WeightSet == "" {
+		q.WeightSet = weightsFor(q.Kinds)
+	}
+	return q
+}
+
+func (q RecallQuery) validate() error {
+	if q.Limit < 1 || q.Limit > 1000 {
+		return invalid("limit", q.Limit, "1 to 1000")
+	}
+	if len(q.Text) > maxQuery {
+		return invalid("text", fmt.Sprintf("%d bytes long", len(q.Text)), fmt.Sprintf("at most %d", maxQuery))
+	}
+	if q.Mode != "" {
+		if err := member("mode", q.Mode, Modes()); err != nil {
+			return err
+		}
+	}
+	if q.Weights != nil {
+		if err := q.Weights.validate(); err != nil {
+			return err
+		}
+	}
+	return firstError(checkText("text", q.Text), members("kinds", q.Kinds, Kinds()), checkTexts("scopes", q.Scopes),
+		checkTexts("conversations", q.Conversations), members("categories", q.Categories, Categories()),
+		members("tiers", q.Tiers, Tiers()), member("level", q.Level, Levels()), checkText("weight_set", q.WeightSet))
+}
+
+// mode settles the mode: tags are lexical, and without a model so is everything that names no mode.
+func (e *Engine) mode(q RecallQuery, tags []string) (Mode, error) {
+	able := e.embedding()
+	switch {
+	case len(tags) > 0:
+		return LexicalMode, nil
+	case q.Mode == "" && able:
+		return Hybrid, nil
+	case q.Mode == "" || q.Mode == LexicalMode:
+		return LexicalMode, nil
+	case !able:
+		return "", fmt.Errorf("%w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", ErrNoEmbedder, q.Mode)
+	}
+	return q.Mode, nil
+}
+
+// terms gives the words of the lexical query: the index's terms, and as they are written.
+func (e *Engine) terms(query string) (terms, surfaces []string) {
+	for _, token := range e.analyzer.QueryTokens(query) {
+		terms = append(terms, token.Term)
+	}
+	for _, token := range e.analyzer.Tokens(query) {
+		if !slices.Contains(surfaces, token.Surface) {
+			surfaces = append(surfaces, token.Surface)
+		}
+	}
+	return terms, surfaces
+}
+
+// lexicalText is the text that the lexical channel is asked.
+func (q RecallQuery) lexicalText() string {
+	if q.Expand {
+		return text.Expand(q.Text)
+	}
+	return q.Text
+}

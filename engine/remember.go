@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"time"
+)
+
+// rememberBatch is how many memories go into one transaction.
+const rememberBatch = 2000
+
+// RememberRequest is a memory to be. Only Text is required.
+type RememberRequest struct {
+	Text       string
+	L0, L1, L2 string // see Memory
+	Scope      string // default: the agent's own, else Scopes.Default
+	Agent      string // on whose behalf; empty: an internal caller, who may use every scope
+	Category   Category
+	Importance *float64 // default 0.7
+	Confidence *float64 // default 0.7
+	Tier       Tier
+	State      State
+	Layer      Layer
+	// TemporalType is static or dynamic; dynamic memories fade three times as fast.
+	TemporalType  string
+	CreatedAt     time.Time
+	ValidFrom     time.Time
+	ValidUntil    time.Time
+	FactKey       string
+	Relations     []Relation
+	Contexts      []string
+	Source        string
+	SourceSession string
+	Extra         map[string]any
+
+	// ID is the caller's choice; default a new one. ErrExists when it is taken.
+	ID string
+	// Key makes the write idempotent: a second one with the same key and scope changes nothing and gives the first's id.
+	Key string
+	// Unique does the same for the same text and scope.
+	Unique bool
+}
+
+// Remembered says what became of a RememberRequest.
+type Remembered struct {
+	ID      string // of the new memory, or of the one that was there already
+	Created bool
+	// Err: the request was not usable. The others of a batch are not affected.
+	Err error
+	// VectorErr: the memory is stored, but the model failed, so it has no vector until RebuildIndex.
+	VectorErr error
+}
+
+// Remember stores one memory: row, words and vector in one transaction, on disk when it returns. Errors: ErrInvalid,
+// ErrBadScope, ErrScopeDenied, ErrExists, ErrBadVector.
+func (e *Engine) Remember(ctx context.Context, r RememberRequest) (Remembered, error) {
+	all, err := e.RememberMany(ctx, []RememberRequest{r})
+	if err != nil {
+		return Remembered{}, err
+	}
+	if all[0].Err != nil {
+		return Remembered{}, fmt.Errorf("remember: %w", all[0].Err)
+	}
+	return all[0], nil
+}
+
+// RememberMany stores many memories, two thousand to a transaction; the result has one entry per request, in order. Requests
+// that are not usable are reported there and the rest goes in. An error means that the file or the model failed; batches
+// before it are stored.
+func (e *Engine) RememberMany(ctx context.Context, requests []RememberRequest) ([]Remembered, error) {
+	results := make([]Remembered, len(requests))
+	for start := 0; start < len(requests); start += rememberBatch {
+		end := min(start+rememberBatch, len(requests))
+		var batch []*draft
+		for i := start; i < end; i++ {
+			d := requests[i].draft()
+			d.result = &results[i]
+			if d.result.Err = e.admit(d); d.result.Err == nil {
+				batch = append(batch, d)
+			}
+		}
+		if err := e.store(ctx, batch); err != nil {
+			return nil, fmt.Errorf("remember: %w", err)
+		}
+		if len(requests) > rememberBatch {
+			e.opts.Progress("memories", end, len(requests))
+		}
+	}
+	return results, nil
+}
+
+// draft is a memory on its way into the file.
+type draft struct {
+	memory    *Memory
+	agent     string
+	unique    bool
+	supersede *Memory // the one it replaces
+	result    *Remembered
+	document  *document
+}
+
+func (r RememberRequest) draft() *draft {
+	number := func(p *float64, otherwise float64) float64 {
+		if p == nil {
+			return otherwise
+		}
+		return *p
+	}
+	return &draft{agent: r.Agent, unique: r.Unique, memory: &Memory{
+		ID: r.ID, Key: r.Key, Text: r.Text, L0: r.L0, L1: r.L1, L2: r.L2, Category: r.Category, Scope: r.Scope, Tier: r.Tier,
+		State: r.State, Layer: r.Layer, TemporalType: r.TemporalType, Importance: number(r.Importance, defaultImportance),
+		Confidence: number(r.Confidence, defaultConfidence), CreatedAt: r.CreatedAt, ValidFrom: r.ValidFrom, ValidUntil: r.ValidUntil,
+		FactKey: r.FactKey, Relations: r.Relations, Contexts: r.Contexts, Source: r.Source, SourceSession: r.SourceSession, Extra: r.Extra,
+	}}
+}
+
+// admit makes a draft ready to be stored, or says why it can't be.
+func (e *Engine) admit(d *draft) (err error) {
+	if d.memory.Scope, err = e.scopes.Load().ForWriting(d.agent, d.memory.Scope); err != nil {
+		return err
+	}
+	if err := d.memory.normalise(e.now()); err != nil {
+		return err
+	}
+	_, err = d.memory.row(0)
+	return err
+}
+
+// store embeds and analyses drafts without any lock, then writes them in one transaction.
+func (e *Engine) store(ctx context.Context, drafts []*draft) error {
+	if len(drafts) == 0 {
+		return nil
+	}
+	texts := make([]string, len(drafts))
+	for i, d := range drafts {
+		texts[i] = d.memory.embedded()
+	}
+	analysed := make(chan struct{})
+	go func() {
+		defer close(analysed)
+		for _, d := range drafts {
+			d.document = &document{kind: MemoryKind, words: e.analyse(d.memory.fields())}
+		}
+	}()
+	vectors, err := e.embed(ctx, texts)
+	<-analysed
+	if err != nil && !embeddingFailed(ctx, err) {
+		return err
+	}
+	for i, d := range drafts {
+		d.result.VectorErr = err
+		if err == nil {
+			d.document.vector = vectors[i]
+		}
+	}
+	return e.write(ctx, "write", func(c *connection) error {
+		fresh, err := e.unknown(ctx, c, drafts)
+		if err != nil || len(fresh) == 0 {
+			return err
+		}
+		return e.insertMemories(ctx, c, fresh)
+	})
+}
+
+// unknown leaves out drafts that the file has already, by id, key or text, and says so in their results.
+func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([]*draft, error) {
+	known, err := e.known(ctx, c, drafts)
+	if err != nil {
+		return nil, err
+	}
+	var fresh []*draft
+	for _, d := range drafts {
+		m := d.memory
+		if id, ok := known[keySlot(m.Key, m.Scope)]; ok && m.Key != "" {
+			d.result.ID = id
+			continue
+		}
+		if id, ok := known[textSlot(m.Text, m.Scope)]; ok && d.unique {
+			d.result.ID = id
+			continue
+		}
+		if _, ok := known[idSlot(m.ID)]; ok && m.ID != "" {
+			d.result.Err = fmt.Errorf("%w: memory %s", ErrExists, m.ID)
+			continue
+		}
+		if m.ID == "" {
+			m.ID = e.opts.NewID(memoryPrefix, e.now())
+		}
+		known[idSlot(m.ID)] = m.ID
+		known[keySlot(m.Key, m.Scope)] = m.ID
+		known[textSlot(m.Text, m.Scope)] = m.ID
+		d.result.ID, d.result.Created = m.ID, true
+		fresh = append(fresh, d)
+	}
+	return fresh, nil
+}
+
+// slot is something that may be taken: an id, or a key or text within a scope.
+type slot struct{ what, value, scope string }
+
+func idSlot(id string) slot            { return slot{"id", id, ""} }
+func keySlot(key, scope string) slot   { return slot{"key", key, scope} }
+func textSlot(text, scope string) slot { return slot{"text", text, scope} }
+
+// known asks the file which slots of the drafts are taken, and by which memory.
+func (e *Engine) known(ctx context.Context, c *connection, drafts []*draft) (map[slot]string, error) {
+	known := map[slot]string{}
+	var ids, keys, texts []string
+	for _, d := range drafts {
+		if d.memory.ID != "" {
+			ids = append(ids, d.memory.ID)
+		}
+		if d.memory.Key != "" {
+			keys = append(keys, d.memory.Key)
+		}
+		if d.unique {
+			texts = append(texts, d.memory.Text)
+		}
+	}
+	if len(ids) > 0 {
+		err := c.each(ctx, "memory_taken", func(rows *sql.Rows) error {
+			var id string
+			defer func() { known[idSlot(id)] = id }()
+			return rows.Scan(&id)
+		}, sql.Named("ids", ids))
+		if err != nil {
+			return nil, err
+		}
+	}
+	look := func(query string, of func(value, scope string) slot, args ...any) error {
+		return c.each(ctx, query, func(rows *sql.Rows) error {
+			var id, value, scope string
+			defer func() { known[of(value, scope)] = id }()
+			return rows.Scan(&id, &value, &scope)
+		}, args...)
+	}
+	if len(keys) > 0 {
+		if err := look("memory_by_key", keySlot, sql.Named("keys", keys)); err != nil {
+			return nil, err
+		}
+	}
+	if len(texts) > 0 {
+		if err := look("memory_by_text", textSlot, sql.Named("texts", texts), sql.Named("at", e.now())); err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+// insertMemories writes drafts that have their ids. The caller is in a write transaction.
+func (e *Engine) insertMemories(ctx context.Context, c *connection, drafts []*draft) error {
+	numbers, err := nextDocNos(ctx, c, len(drafts))
+	if err != nil {
+		return err
+	}
+	var rows, relations [][]driver.Value
+	documents := make([]*document, len(drafts))
+	for i, d := range drafts {
+		row, err := d.memory.row(numbers[i])
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+		relations = append(relations, d.memory.relationRows()...)
+		d.document.describe(d.memory, numbers[i])
+		documents[i] = d.document
+		if d.supersede != nil {
+			if err := e.end(ctx, c, d); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.appendRows("memories", rows); err != nil {
+		return err
+	}
+	if err := c.appendRows("memory_relations", relations); err != nil {
+		return err
+	}
+	return e.insertDocuments(ctx, c, documents)
+}
+
+// describe fills in what recall filters by.
+func (d *document) describe(m *Memory, docNo int32) {
+	d.no, d.ownerID, d.scope, d.category, d.tier = docNo, m.ID, m.Scope, string(m.Category), string(m.Tier)
+	d.createdAt, d.validFrom, d.invalidatedAt = m.CreatedAt, m.ValidFrom, m.InvalidatedAt
+	d.retired = !m.RetiredAt.IsZero()
+}
+
+func (m *Memory) relationRows() (rows [][]driver.Value) {
+	for i, r := range m.Relations {
+		rows = append(rows, []driver.Value{m.ID, int32(i), r.Type, r.TargetID})
+	}
+	return rows
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+)
+
+// SupersedeRequest replaces a memory by a newer one.
+type SupersedeRequest struct {
+	ID string // the older one: whole id, or its unique ending
+	// By is the newer one. What it leaves empty of Scope, Category and FactKey it has from the older one.
+	By RememberRequest
+}
+
+// Supersede stores a memory and ends the one it replaces at the same moment; the older one keeps its text and can be recalled
+// with RecallQuery.AsOf. Errors: those of Remember and Get, and ErrInvalid when the older one was superseded before.
+func (e *Engine) Supersede(ctx context.Context, r SupersedeRequest) (Remembered, error) {
+	var result Remembered
+	old, err := e.Get(ctx, GetRequest{ID: r.ID, Agent: r.By.Agent})
+	if err != nil {
+		return result, fmt.Errorf("supersede: %w", err)
+	}
+	if err := old.supersedable(); err != nil {
+		return result, fmt.Errorf("supersede: %w", err)
+	}
+	d := r.By.draft()
+	d.result = &result
+	d.memory.Scope = or(d.memory.Scope, old.Scope)
+	d.memory.FactKey = or(d.memory.FactKey, old.FactKey)
+	if d.memory.Category == "" {
+		d.memory.Category, d.memory.SourceCategory = old.Category, old.SourceCategory
+	}
+	d.memory.Supersedes = old.ID
+	d.memory.Relations = append([]Relation{{"supersedes", old.ID}}, d.memory.Relations...)
+	d.supersede = old
+	if err := e.admit(d); err != nil {
+		return result, fmt.Errorf("supersede: %w", err)
+	}
+	if err := e.store(ctx, []*draft{d}); err != nil {
+		return result, fmt.Errorf("supersede: %w", err)
+	}
+	if result.Err != nil {
+		return Remembered{}, fmt.Errorf("supersede: %w", result.Err)
+	}
+	return result, nil
+}
+
+func (m *Memory) supersedable() error {
+	if !m.RetiredAt.IsZero() {
+		return fmt.Errorf("%w: memory %s was forgotten", ErrNotFound, m.ID)
+	}
+	if m.SupersededBy != "" {
+		return invalid("id", m.ID, "a memory that was not superseded yet; this one was, by "+m.SupersededBy)
+	}
+	return nil
+}
+
+// end closes the validity of the memory that a draft replaces. The caller is in a write transaction.
+func (e *Engine) end(ctx context.Context, c *connection, d *draft) error {
+	old, docNo, err := memoryByID(ctx, c, d.supersede.ID)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		return fmt.Errorf("%w: memory %s is gone", ErrNotFound, d.supersede.ID)
+	}
+	if err := old.supersedable(); err != nil {
+		return err
+	}
+	old.SupersededBy, old.UpdatedAt = d.memory.ID, e.now()
+	old.InvalidatedAt = d.memory.ValidFrom
+	if old.InvalidatedAt.Before(old.ValidFrom) {
+		old.InvalidatedAt = old.ValidFrom
+	}
+	old.FactKey = or(old.FactKey, d.memory.FactKey)
+	old.Relations = append(old.Relations, Relation{"superseded_by", d.memory.ID})
+	if err := old.normalise(e.now()); err != nil {
+		return err
+	}
+	if err := updateMemory(ctx, c, old); err != nil {
+		return err
+	}
+	ended := &document{no: docNo, kind: MemoryKind, words: e.analyse(old.fields())}
+	ended.describe(old, docNo)
+	return e.updateDocument(ctx, c, ended)
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// UpdateRequest changes a memory in place. Nil leaves a field as it is.
+type UpdateRequest struct {
+	ID    string // whole, or its unique ending
+	Agent string // empty: an internal caller
+
+	Text, L0, L1, L2 *string // a new Text without levels of its own takes their place as default
+	Scope            *string
+	Category         *Category
+	Tier             *Tier
+	State            *State
+	Layer            *Layer
+	Importance       *float64 // also sets Confidence, unless that is given too
+	Confidence       *float64
+	ValidUntil       *time.Time // zero: never expires
+	FactKey          *string
+	Relations        *[]Relation
+	Extra            map[string]any // keys to set; a nil value removes the key
+}
+
+// Update changes a memory and its index; its id and CreatedAt stay. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid, ErrBadScope,
+// ErrScopeDenied, ErrBadVector.
+func (e *Engine) Update(ctx context.Context, r UpdateRequest) (*Memory, error) {
+	change := func(m *Memory) error { return e.change(m, r) }
+	m, err := e.edit(ctx, "update", r.ID, r.Agent, change)
+	return m, err
+}
+
+// change applies a request to a memory.
+func (e *Engine) change(m *Memory, r UpdateRequest) (err error) {
+	if r.Scope != nil {
+		if m.Scope, err = e.scopes.Load().ForWriting(r.Agent, *r.Scope); err != nil {
+			return err
+		}
+	}
+	if r.Text != nil && *r.Text != m.Text {
+		m.Text, m.L0, m.L1, m.L2, m.FactKey = *r.Text, "", "", "", ""
+	}
+	if r.Category != nil && *r.Category != m.Category {
+		m.Category, m.SourceCategory, m.FactKey, m.Layer = *r.Category, "", "", ""
+	}
+	set(&m.L0, r.L0)
+	set(&m.L1, r.L1)
+	set(&m.L2, r.L2)
+	set(&m.Tier, r.Tier)
+	set(&m.State, r.State)
+	set(&m.Layer, r.Layer)
+	set(&m.Importance, r.Importance)
+	set(&m.Confidence, r.Importance)
+	set(&m.Confidence, r.Confidence)
+	set(&m.ValidUntil, r.ValidUntil)
+	set(&m.FactKey, r.FactKey)
+	set(&m.Relations, r.Relations)
+	for key, value := range r.Extra {
+		if value == nil {
+			delete(m.Extra, key)
+		} else if m.Extra == nil {
+			m.Extra = map[string]any{key: value}
+		} else {
+			m.Extra[key] = value
+		}
+	}
+	return nil
+}
+
+func set[T any](dest *T, value *T) {
+	if value != nil {
+		*dest = *value
+	}
+}
+
+// edit reads a memory, lets change work on it, embeds the result without a lock, and writes it if nobody else did in between;
+// else it starts over.
+func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Memory) error) (*Memory, error) {
+	for {
+		var was *Memory
+		var docNo int32
+		err := e.read(ctx, op, func(c *connection) (err error) {
+			was, docNo, err = e.find(ctx, c, id, agent)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !was.RetiredAt.IsZero() {
+			return nil, fmt.Errorf("%s: %w: memory %s was forgotten", op, ErrNotFound, was.ID)
+		}
+		m := *was
+		if err := change(&m); err != nil {
+			return nil, fmt.Errorf("%s: %w", op, err)
+		}
+		m.UpdatedAt = e.now()
+		if err := m.normalise(e.now()); err != nil {
+			return nil, fmt.Errorf("%s: %w", op, err)
+		}
+		d := &document{kind: MemoryKind, words: e.analyse(m.fields())}
+		vectors, err := e.embed(ctx, []string{m.embedded()})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", op, err)
+		}
+		d.vector = vectors[0]
+		d.describe(&m, docNo)
+		moved := false
+		err = e.write(ctx, op, func(c *connection) error {
+			now, _, err := memoryByID(ctx, c, was.ID)
+			if err != nil {
+				return err
+			}
+			if moved = now == nil || !now.UpdatedAt.Equal(was.UpdatedAt) || !now.RetiredAt.IsZero(); moved {
+				return nil
+			}
+			return e.rewrite(ctx, c, &m, d)
+		})
+		if err != nil || !moved {
+			return &m, err
+		}
+	}
+}
+
+// rewrite stores a changed memory and its index. The caller is in a write transaction.
+func (e *Engine) rewrite(ctx context.Context, c *connection, m *Memory, d *document) error {
+	if err := updateMemory(ctx, c, m); err != nil {
+		return err
+	}
+	if err := e.removeIndex(ctx, c, MemoryKind, d.no); err != nil {
+		return err
+	}
+	if err := e.updateDocument(ctx, c, d); err != nil || d.retired {
+		return err
+	}
+	return e.insertIndex(ctx, c, []*document{d})
+}
+
+// memoryColumns are those of the table memories, in its order.
+var memoryColumns = []string{"id", "doc_no", "caller_key", "text", "l0_abstract", "l1_overview", "l2_content", "category",
+	"source_category", "scope", "tier", "state", "layer", "temporal_type", "importance", "confidence", "created_at", "valid_from",
+	"valid_until", "invalidated_at", "recorded_at", "updated_at", "retired_at", "retired_reason", "fact_key", "supersedes",
+	"superseded_by", "canonical_id", "source", "source_session", "access_count", "last_accessed_at", "injected_count",
+	"last_injected_at", "bad_recall_count", "last_confirmed_use_at", "suppressed_until_turn", "suppressed_until", "support_info",
+	"contexts", "sources", "history", "extra"}
+
+// updateMemory writes a memory's row and its relations.
+func updateMemory(ctx context.Context, c *connection, m *Memory) error {
+	row, err := m.row(0)
+	if err != nil {
+		return err
+	}
+	var args []any
+	for i, column := range memoryColumns {
+		if column != "doc_no" && column != "recorded_at" {
+			args = append(args, sql.Named(column, row[i]))
+		}
+	}
+	if _, err := c.exec(ctx, "memory_update", args...); err != nil {
+		return err
+	}
+	if _, err := c.exec(ctx, "relations_delete", sql.Named("id", m.ID)); err != nil {
+		return err
+	}
+	return c.appendRows("memory_relations", m.relationRows())
+}

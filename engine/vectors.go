@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// model is an embedding model as the file knows it; its vectors are in the table vectors_<n>.
+type model struct {
+	n           int
+	name        string
+	dims        int
+	fingerprint string
+}
+
+func (m model) table() string { return "vectors_" + strconv.Itoa(m.n) }
+
+func (m model) String() string { return fmt.Sprintf("%s (%d dimensions)", m.name, m.dims) }
+
+// adoptModel compares the file's model with the one in the options; a file without one takes it.
+func (e *Engine) adoptModel(ctx context.Context) error {
+	err := e.conn.each(ctx, "model_list", func(rows *sql.Rows) error {
+		var m model
+		var chosen bool
+		err := rows.Scan(&m.n, &m.name, &m.dims, &m.fingerprint, &chosen)
+		if chosen {
+			e.chosen = m
+		}
+		return err
+	})
+	if err != nil || e.opts.Embedder == nil {
+		return err
+	}
+	wanted := e.offered()
+	switch {
+	case e.chosen.n == 0 && e.opts.ReadOnly:
+		return nil
+	case e.chosen.n == 0:
+		return e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return e.choose(ctx, e.conn, wanted) })
+	case wanted.fingerprint != e.chosen.fingerprint && !e.opts.ReplaceModel:
+		return fmt.Errorf("%w: the file's vectors are from %s, this program brings %s; open it with the former, or embed everything anew with `memctl index rebuild --replace-model`",
+			ErrModelMismatch, e.chosen, wanted)
+	}
+	return nil
+}
+
+// offered is the model in the options, as the next one of the file.
+func (e *Engine) offered() model {
+	m := e.opts.Embedder
+	return model{e.chosen.n + 1, m.Model(), m.Dims(), m.Fingerprint()}
+}
+
+// embedding reports whether the options' model is the file's, so that its vectors may be written and asked.
+func (e *Engine) embedding() bool {
+	e.models.RLock()
+	defer e.models.RUnlock()
+	return e.opts.Embedder != nil && e.chosen.n > 0 && e.chosen.fingerprint == e.opts.Embedder.Fingerprint()
+}
+
+// choose makes m the file's model, with no vectors yet; those of the former are gone. The caller is in a write transaction.
+func (e *Engine) choose(ctx context.Context, c *connection, m model) error {
+	n, dims := strconv.Itoa(m.n), strconv.Itoa(m.dims)
+	for _, name := range []string{"vectors_create", "vectors_choose"} {
+		if err := c.execDDL(ctx, sqlfiles.Query(name), "{n}", n, "{dims}", dims); err != nil {
+			return err
+		}
+	}
+	_, err := c.exec(ctx, "model_insert", sql.Named("n", m.n), sql.Named("name", m.name), sql.Named("dims", m.dims),
+		sql.Named("fingerprint", m.fingerprint), sql.Named("created_at", e.now()))
+	if err != nil {
+		return err
+	}
+	if e.chosen.n > 0 {
+		if err := c.execDDL(ctx, sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(e.chosen.n)); err != nil {
+			return err
+		}
+		if _, err := c.exec(ctx, "model_delete", sql.Named("n", e.chosen.n)); err != nil {
+			return err
+		}
+	}
+	e.models.Lock()
+	e.chosen = m
+	e.models.Unlock()
+	return nil
+}
+
+// embed makes the vectors of texts, or none when there is no model to make them. It must not be called with the writer's lock:
+// a model may think for long.
+func (e *Engine) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if !e.embedding() || len(texts) == 0 {
+		return make([][]float32, len(texts)), nil
+	}
+	vectors, err := e.opts.Embedder.EmbedTexts(ctx, texts)
+	if err != nil {
+		return nil, fmt.Errorf("embed with %s: %w", e.opts.Embedder.Model(), err)
+	}
+	if len(vectors) != len(texts) {
+		return nil, fmt.Errorf("%w: %s gave %d vectors for %d texts", ErrBadVector, e.opts.Embedder.Model(), len(vectors), len(texts))
+	}
+	for i, v := range vectors {
+		if vectors[i], err = unit(v, e.opts.Embedder.Dims()); err != nil {
+			return nil, fmt.Errorf("embed with %s: text %d: %w", e.opts.Embedder.Model(), i, err)
+		}
+	}
+	return vectors, nil
+}
+
+// unit checks a vector and gives it the length one.
+func unit(v []float32, dims int) ([]float32, error) {
+	if len(v) != dims {
+		return nil, fmt.Errorf("%w: %d dimensions; allowed: %d", ErrBadVector, len(v), dims)
+	}
+	var sum float64
+	for i, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return nil, fmt.Errorf("%w: value %d is %v; allowed: finite numbers", ErrBadVector, i, x)
+		}
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return nil, fmt.Errorf("%w: all %d values are 0; allowed: a direction", ErrBadVector, dims)
+	}
+	if math.Abs(sum-1) < 1e-6 {
+		return v, nil
+	}
+	scaled := make([]float32, len(v))
+	for i, x := range v {
+		scaled[i] = float32(float64(x) / math.Sqrt(sum))
+	}
+	return scaled, nil
+}
+
+// insertVectors writes the vectors of documents that have one. The caller is in a write transaction.
+func (e *Engine) insertVectors(c *connection, docs []*document) error {
+	var rows [][]driver.Value
+	for _, d := range docs {
+		if d.vector != nil {
+			rows = append(rows, []driver.Value{d.no, d.vector})
+		}
+	}
+	return c.appendRows(e.chosen.table(), rows)
+}
+
+func (e *Engine) deleteVectors(ctx context.Context, c *connection, docNo int32) error {
+	if e.chosen.n == 0 {
+		return nil
+	}
+	return c.execDDL(ctx, sqlfiles.Query("vectors_delete"), "{table}", e.chosen.table(), "{doc_no}", strconv.Itoa(int(docNo)))
+}
+
+// embeddingFailed says whether a write goes on without a vector: a model that is down must not lose a memory, one that gives
+// rubbish must not go unnoticed, and a caller that gave up gets its own error.
+func embeddingFailed(ctx context.Context, err error) (goOn bool) {
+	return err != nil && ctx.Err() == nil && !errors.Is(err, ErrBadVector)
+}

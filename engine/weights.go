@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Weights is every tunable number of ranking. The SQL type weights says what each is for, and so does docs/recall.md.
+type Weights struct {
+	Pool           int     `json:"pool"`
+	K1             float64 `json:"k1"`
+	B              float64 `json:"b"`
+	Normalise      string  `json:"normalise"`
+	Vector         float64 `json:"vector"`
+	Lexical        float64 `json:"lexical"`
+	MinScore       float64 `json:"min_score"`
+	Rerank         string  `json:"rerank"`
+	Decay          string  `json:"decay"`
+	FreshnessFloor bool    `json:"freshness_floor"`
+	Recency        float64 `json:"recency"`
+	RecencyDays    float64 `json:"recency_days"`
+	Importance     bool    `json:"importance"`
+	LengthAnchor   float64 `json:"length_anchor"`
+	LifeDays       float64 `json:"life_days"`
+	Reinforcement  float64 `json:"reinforcement"`
+	MaxLife        float64 `json:"max_life"`
+	HardMinScore   float64 `json:"hard_min_score"`
+	Noise          bool    `json:"noise"`
+	Diversity      float64 `json:"diversity"`
+	Rarity         bool    `json:"rarity"`
+}
+
+// MemoryWeights are for short statements: absolute scores, floors, decay, diversity.
+func MemoryWeights() Weights {
+	return Weights{
+		Pool: 20, K1: 1.2, B: 0.75, Normalise: "absolute", Vector: 0.7, Lexical: 0.3, MinScore: 0.3, Rerank: "light",
+		Decay: "engine", Recency: 0.1, RecencyDays: 14, Importance: true, LengthAnchor: 500,
+		LifeDays: 60, Reinforcement: 0.5, MaxLife: 3, HardMinScore: 0.35, Noise: true, Diversity: 0.85,
+	}
+}
+
+// TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back.
+func TranscriptWeights() Weights {
+	return Weights{
+		Pool: 200, K1: 1.2, B: 0.5, Normalise: "maximum", Vector: 0.5, Lexical: 0.5, Rerank: "none", Decay: "none",
+		MaxLife: 1, Diversity: 1, Rarity: true,
+	}
+}
+
+// builtinWeights are the sets that every file has, by name; a stored set of the same name takes their place.
+func builtinWeights() map[string]Weights {
+	return map[string]Weights{"memory": MemoryWeights(), "transcript": TranscriptWeights()}
+}
+
+// weightsFor names the set for kinds when the caller names none.
+func weightsFor(kinds []Kind) string {
+	if slices.Contains(kinds, MemoryKind) {
+		return "memory"
+	}
+	return "transcript"
+}
+
+// validate names what is out of range.
+func (w Weights) validate() error {
+	for _, f := range []struct {
+		name       string
+		value      float64
+		least, max float64
+	}{
+		{"pool", float64(w.Pool), 10, 10_000}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"lexical", w.Lexical, 0, 1},
+		{"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
+		{"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
+		{"max_life", w.MaxLife, 1, 10}, {"hard_min_score", w.HardMinScore, 0, 1}, {"diversity", w.Diversity, 0, 1},
+	} {
+		if math.IsNaN(f.value) || f.value < f.least || f.value > f.max {
+			return invalid(f.name, f.value, fmt.Sprintf("%g to %g", f.least, f.max))
+		}
+	}
+	return firstError(
+		member("normalise", w.Normalise, []string{"absolute", "maximum"}),
+		member("rerank", w.Rerank, []string{"light", "none"}),
+		member("decay", w.Decay, []string{"engine", "simple", "none"}))
+}
+
+// arg is the weights as the query parameter $weights, which SQL casts to the type weights.
+func (w Weights) arg() string {
+	b, _ := json.Marshal(w) // numbers, words and switches only: it can't fail
+	return string(b)
+}
+
+const weightsPrefix = "weights:"
+
+// WeightSets gives all sets by name: the built-in ones and those stored in the file.
+func (e *Engine) WeightSets(ctx context.Context) (map[string]Weights, error) {
+	sets := builtinWeights()
+	err := e.read(ctx, "weights", func(c *connection) error {
+		return c.each(ctx, "setting_list", func(rows *sql.Rows) error {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return err
+			}
+			var w Weights
+			if err := json.Unmarshal([]byte(value), &w); err != nil {
+				return fmt.Errorf("%w: setting %s: %v", ErrCorrupt, name, err)
+			}
+			sets[strings.TrimPrefix(name, weightsPrefix)] = w
+			return nil
+		}, sql.Named("prefix", weightsPrefix))
+	})
+	return sets, err
+}
+
+// SetWeights stores a set under a name.
+func (e *Engine) SetWeights(ctx context.Context, name string, w Weights) error {
+	if !scopeName.MatchString(name) {
+		return fmt.Errorf("set weights: %w", invalid("name", name, "letters, digits, '.', '_', ':' and '-', at most 100"))
+	}
+	if err := w.validate(); err != nil {
+		return fmt.Errorf("set weights: %w", err)
+	}
+	return e.write(ctx, "set weights", func(c *connection) error {
+		return e.putSetting(ctx, c, weightsPrefix+name, w)
+	})
+}
+
+// ResetWeights removes a stored set; a built-in one of that name is back as it was.
+func (e *Engine) ResetWeights(ctx context.Context, name string) error {
+	return e.write(ctx, "reset weights", func(c *connection) error {
+		_, err := c.exec(ctx, "setting_delete", sql.Named("name", weightsPrefix+name))
+		return err
+	})
+}
+
+// weights reads one set.
+func (e *Engine) weights(ctx context.Context, c *connection, name string) (w Weights, err error) {
+	found, err := e.setting(ctx, c, weightsPrefix+name, &w)
+	if err != nil || found {
+		return w, err
+	}
+	w, found = builtinWeights()[name]
+	if !found {
+		return w, fmt.Errorf("%w: weights %s; there are %s and those stored with SetWeights", ErrNotFound, quote(name),
+			strings.Join(slices.Sorted(maps.Keys(builtinWeights())), ", "))
+	}
+	return w, nil
+}

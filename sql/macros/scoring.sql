@@ -1,0 +1,109 @@
+-- Every formula of ranking, once. Scores are between 0 and 1, ages and half-lives in days.
+
+CREATE OR REPLACE MACRO clamp01(x) AS least(1.0, greatest(0.0, x));
+
+CREATE OR REPLACE MACRO days_between(earlier, later) AS
+    (epoch_us(later) - epoch_us(earlier)) / 86400000000.0;
+
+-- Channels ------------------------------------------------------------------------------------------------------------
+
+-- 1 / (1 + distance), the distance being 1 - cosine: from 1/3 to 1.
+CREATE OR REPLACE MACRO vector_score(cosine) AS 1 / (2 - cosine);
+
+-- A logistic of the raw score; a document that was not hit, or only by worthless words, has 0.5.
+CREATE OR REPLACE MACRO lexical_score(raw) AS
+    CASE WHEN raw > 0 THEN 1 / (1 + exp(-raw / 5)) ELSE 0.5 END;
+
+-- A document that has a vector: the weighted sum, but never less than 0.92 of a near-exact lexical score. One without a
+-- vector: its lexical score as it is.
+CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical_weight) AS
+    CASE
+        WHEN vector_score IS NULL THEN clamp01(lexical_score)
+        WHEN NOT isfinite(vector_score) OR NOT isfinite(coalesce(lexical_score, 0)) THEN 0.1
+        ELSE clamp01(greatest(
+            vector_score * vector_weight + coalesce(lexical_score, 0) * lexical_weight,
+            CASE WHEN lexical_score >= 0.75 THEN 0.92 * lexical_score ELSE 0 END))
+    END;
+
+-- The light rerank: most of the score, and the plain cosine. A document without a vector keeps its score.
+CREATE OR REPLACE MACRO light_blend(score, cosine) AS
+    CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
+
+-- Boosts --------------------------------------------------------------------------------------------------------------
+
+-- Adds up to weight to what is new. e_fold is the age at which 1/e of it is left; 0 is off. A date in the future counts as now.
+CREATE OR REPLACE MACRO recency_boost(score, age, e_fold, weight) AS
+    CASE WHEN e_fold <= 0 OR weight = 0 THEN score
+         ELSE clamp01(score + exp(-greatest(age, 0) / e_fold) * weight) END;
+
+CREATE OR REPLACE MACRO importance_weight(score, importance) AS
+    clamp01(score * (0.7 + 0.3 * coalesce(importance, 0.7)));
+
+-- Long texts score less: one of four times the anchor scores half. Characters are code points; anchor 0 is off.
+CREATE OR REPLACE MACRO length_norm(score, characters, anchor) AS
+    CASE WHEN anchor <= 0 THEN score
+         ELSE clamp01(score / (1 + 0.5 * log2(greatest(characters / anchor, 1)))) END;
+
+-- Decay: simple -------------------------------------------------------------------------------------------------------
+
+-- How long a memory lasts: use lengthens it, and use long ago does less (half-life 30 days).
+CREATE OR REPLACE MACRO effective_half_life(base, accesses, days_since_access, factor, max_multiple) AS
+    CASE WHEN factor = 0 OR coalesce(accesses, 0) <= 0 OR days_since_access IS NULL THEN base
+         ELSE least(base + base * factor * ln(1 + accesses * exp(-greatest(days_since_access, 0) * ln(2) / 30)),
+                    base * max_multiple) END;
+
+-- From 1 down to 0.5; half of the way in about 0.7 of the given life, which is an e-folding time.
+CREATE OR REPLACE MACRO time_decay(score, age, life) AS
+    CASE WHEN life <= 0 THEN score
+         ELSE clamp01(score * (0.5 + 0.5 * exp(-greatest(age, 0) / life))) END;
+
+-- Decay: engine -------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO tier_floor(tier) AS
+    CASE tier WHEN 'core' THEN 0.9 WHEN 'working' THEN 0.7 ELSE 0.5 END;
+
+CREATE OR REPLACE MACRO tier_beta(tier) AS
+    CASE tier WHEN 'core' THEN 0.8 WHEN 'working' THEN 1.0 ELSE 1.3 END;
+
+-- idle is the age of the last use, or of the memory where it was never used.
+CREATE OR REPLACE MACRO decay_recency(idle, importance, tier, is_dynamic) AS
+    exp(-ln(2) / ((CASE WHEN is_dynamic THEN 10 ELSE 30 END) * exp(1.5 * importance)) * pow(greatest(idle, 0), tier_beta(tier)));
+
+-- span is the number of days from creation to the last use.
+CREATE OR REPLACE MACRO decay_frequency(accesses, span) AS
+    (1 - exp(-accesses / 5.0))
+    * CASE WHEN accesses <= 1 THEN 1 ELSE 0.5 + 0.5 * exp(-greatest(span, 1) / (accesses - 1) / 30) END;
+
+CREATE OR REPLACE MACRO decay_composite(recency, frequency, intrinsic) AS
+    0.4 * recency + 0.3 * frequency + 0.3 * intrinsic;
+
+-- What the composite does to a score: never below 0.3, and never below what the tier guarantees.
+CREATE OR REPLACE MACRO decay_multiplier(composite, tier) AS
+    least(1.0, greatest(0.3, 0.3 + 0.7 * greatest(tier_floor(tier), composite)));
+
+-- The same from the columns of a memory.
+CREATE OR REPLACE MACRO memory_recency(created_at, last_accessed_at, accesses, importance, tier, temporal_type, asked_at) AS
+    decay_recency(
+        days_between(CASE WHEN accesses > 0 THEN coalesce(last_accessed_at, created_at) ELSE created_at END, asked_at),
+        importance, tier, coalesce(temporal_type = 'dynamic', false));
+
+CREATE OR REPLACE MACRO memory_composite(created_at, last_accessed_at, accesses, importance, confidence, tier, temporal_type, asked_at) AS
+    decay_composite(
+        memory_recency(created_at, last_accessed_at, accesses, importance, tier, temporal_type, asked_at),
+        decay_frequency(accesses, days_between(created_at, coalesce(last_accessed_at, created_at))),
+        importance * confidence);
+
+-- Noise ---------------------------------------------------------------------------------------------------------------
+
+-- What never answers a question: a bare greeting, the record of a look-up that found nothing.
+CREATE OR REPLACE MACRO is_noise(txt) AS
+    regexp_matches(txt, '(?is)^\s*(?:(?:hi|hello|hey|good (?:morning|evening)|greetings)(?: there)?[\s.!,]*|(?:.*\W)?query\s*(?:->|→)\s*(?:none|no explicit solution|unknown|not found)(?:\W.*)?|user asked for\W.*\W(?:none|no explicit solution|unknown|not found)[\s.!]*|(?:[^.!?]{0,80}:\s*)?no explicit solution(?: found)?[\s.!]*)$');
+
+-- Diversity -----------------------------------------------------------------------------------------------------------
+
+-- Walks ranked documents in order. near holds, for each, the ranks (from 1) of earlier ones that are too similar to it; one
+-- that is near to a kept one is deferred and blocks nobody. Gives the ranks that are kept.
+CREATE OR REPLACE MACRO kept_ranks(near) AS
+    list_reduce(near,
+        lambda kept, close, i: CASE WHEN list_has_any(kept, close) THEN kept ELSE list_append(kept, i::INTEGER) END,
+        []::INTEGER[]);

@@ -1,0 +1,102 @@
+-- name: check
+-- Every contradiction in the file, one row each: what is wrong, and where. An intact file gives none.
+WITH live AS (
+    SELECT doc_no, kind, owner_id, length FROM documents WHERE live
+),
+counted AS (
+    SELECT kind, count(*) AS documents, sum(length) AS length FROM live GROUP BY kind
+)
+SELECT 'memory without a document' AS fault, m.id AS subject
+FROM memories AS m
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'memory' AND d.owner_id = m.id)
+UNION ALL
+SELECT 'message without a document', m.id
+FROM messages AS m
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'message' AND d.owner_id = m.id)
+UNION ALL
+SELECT 'document without an owner', d.owner_id
+FROM documents AS d
+WHERE (d.kind = 'memory' AND d.owner_id NOT IN (SELECT id FROM memories))
+   OR (d.kind = 'message' AND d.owner_id NOT IN (SELECT id FROM messages))
+   OR d.kind = 'summary'
+UNION ALL
+SELECT 'document differs from its memory', m.id
+FROM memories AS m
+JOIN documents AS d USING (doc_no)
+WHERE d.scope IS DISTINCT FROM m.scope OR d.category IS DISTINCT FROM m.category OR d.tier IS DISTINCT FROM m.tier
+   OR d.created_at IS DISTINCT FROM m.created_at OR d.valid_from IS DISTINCT FROM m.valid_from
+   OR d.invalidated_at IS DISTINCT FROM m.invalidated_at OR d.live IS DISTINCT FROM (m.retired_at IS NULL)
+UNION ALL
+SELECT 'document differs from its message', m.id
+FROM messages AS m
+JOIN documents AS d USING (doc_no)
+JOIN conversations AS c ON c.id = m.conversation_id
+WHERE d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at OR NOT d.live
+UNION ALL
+SELECT 'message of no conversation', id
+FROM messages
+WHERE conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'messages are not numbered 1 to ' || (any_value(c.next_seq) - 1), c.id
+FROM conversations AS c
+LEFT JOIN messages AS m ON m.conversation_id = c.id
+GROUP BY c.id
+HAVING count(m.id) <> any_value(c.next_seq) - 1 OR count(DISTINCT m.seq) <> count(m.id) OR coalesce(min(m.seq), 1) <> 1
+UNION ALL
+SELECT 'live document with words, but no postings', owner_id
+FROM live
+WHERE length > 0 AND NOT EXISTS (FROM postings AS p WHERE p.doc_no = live.doc_no)
+UNION ALL
+SELECT 'posting of no live document, or twice', p.doc_no::VARCHAR
+FROM (SELECT doc_no, kind, count(*) AS n, count(DISTINCT term_no) AS terms FROM postings GROUP BY doc_no, kind) AS p
+LEFT JOIN live AS d USING (doc_no, kind)
+WHERE d.doc_no IS NULL OR p.n <> p.terms
+UNION ALL
+SELECT 'posting of no term', doc_no::VARCHAR
+FROM postings
+WHERE term_no NOT IN (SELECT term_no FROM terms)
+UNION ALL
+SELECT 'surface of no term', surface
+FROM surfaces
+WHERE term_no NOT IN (SELECT term_no FROM terms)
+UNION ALL
+SELECT 'two terms of one number', any_value(term)
+FROM terms
+GROUP BY term_no
+HAVING count(*) > 1
+UNION ALL
+SELECT 'totals of a kind differ from a count', s.kind::VARCHAR
+FROM kind_stats AS s
+LEFT JOIN counted AS c USING (kind)
+WHERE s.documents <> coalesce(c.documents, 0) OR abs(s.length - coalesce(c.length, 0)) > 1e-3 * (1 + s.documents)
+UNION ALL
+SELECT 'vector of no live document', v.doc_no::VARCHAR
+FROM vectors AS v
+WHERE v.doc_no NOT IN (SELECT doc_no FROM live)
+UNION ALL
+SELECT 'vector that is not of unit length', doc_no::VARCHAR
+FROM vectors
+WHERE NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false)
+UNION ALL
+SELECT 'blank scope', owner_id
+FROM documents
+WHERE trim(scope) = ''
+UNION ALL
+SELECT 'relation of no memory', memory_id
+FROM memory_relations
+WHERE memory_id NOT IN (SELECT id FROM memories)
+UNION ALL
+SELECT 'superseded by a memory that does not say so', m.id
+FROM memories AS m
+LEFT JOIN memories AS newer ON newer.id = m.superseded_by
+WHERE m.superseded_by IS NOT NULL AND newer.id IS NOT NULL AND newer.supersedes IS DISTINCT FROM m.id
+UNION ALL
+SELECT 'more than one chosen model, or none', string_agg(name, ', ')
+FROM models
+HAVING count(*) > 0 AND count(*) FILTER (chosen) <> 1;
+
+-- name: check_macros
+-- Macros in the file. One that is not Mallard's could stand in the way of a formula, or of a built-in function.
+SELECT DISTINCT function_name
+FROM duckdb_functions()
+WHERE database_name = current_database() AND function_type IN ('macro', 'table_macro') AND NOT internal;

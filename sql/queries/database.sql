@@ -1,0 +1,60 @@
+-- name: attach
+-- Opens the file. Small row groups and uncompressed vectors make a scan of the vectors four times as fast; both hold for as
+-- long as the file is open, not for the file. The storage version is the oldest DuckDB that can read it.
+ATTACH '{path}' AS mallard ({options}ROW_GROUP_SIZE 16384);
+
+-- name: configure
+-- What holds for the whole instance, set once before the file is attached. The checkpoint threshold bounds what a reopening
+-- after a crash has to replay; the filter threshold lets fetches by many keys use the key.
+SET GLOBAL force_compression = 'uncompressed';
+SET GLOBAL checkpoint_threshold = '{checkpoint}';
+SET GLOBAL dynamic_or_filter_threshold = 2000;
+SET GLOBAL autoinstall_known_extensions = false;
+SET GLOBAL autoload_known_extensions = false;
+SET GLOBAL TimeZone = 'UTC';
+
+-- name: use
+-- Each connection works in the attached file.
+USE mallard;
+
+-- name: checkpoint
+CHECKPOINT mallard;
+
+-- name: tables
+-- Names of the tables in the file.
+SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main';
+
+-- name: migrations_create
+-- The record of the migrations that this file has had.
+CREATE TABLE IF NOT EXISTS migrations (
+    version    INTEGER NOT NULL,
+    name       VARCHAR NOT NULL,
+    hash       VARCHAR NOT NULL,
+    applied_at TIMESTAMP NOT NULL
+);
+
+-- name: migrations_list
+SELECT version, name, hash FROM migrations ORDER BY version;
+
+-- name: migrations_insert
+INSERT INTO migrations VALUES ($version, $name, $hash, $applied_at::TIMESTAMP);
+
+-- name: setting_get
+SELECT value::VARCHAR FROM settings WHERE name = $name;
+
+-- name: setting_list
+SELECT name, value::VARCHAR FROM settings WHERE starts_with(name, $prefix) ORDER BY name;
+
+-- name: setting_put
+INSERT OR REPLACE INTO settings VALUES ($name, $value::JSON);
+
+-- name: setting_delete
+DELETE FROM settings WHERE name = $name;
+
+-- name: snapshot_copy
+-- A copy of everything, in a new file that nobody has open.
+ATTACH '{path}' AS snapshot (ROW_GROUP_SIZE 16384, STORAGE_VERSION 'v1.3.0');
+COPY FROM DATABASE mallard TO snapshot;
+
+-- name: snapshot_detach
+DETACH snapshot;

@@ -1,0 +1,46 @@
+-- name: doc_nos_next
+-- Numbers for new documents; none is ever given twice.
+SELECT nextval('doc_nos')::INTEGER FROM range($n::BIGINT);
+
+-- name: document_update
+-- What recall filters by, after its owner changed.
+UPDATE documents SET scope = $scope, category = $category, tier = $tier, created_at = $created_at::TIMESTAMP,
+    valid_from = $valid_from::TIMESTAMP, invalidated_at = $invalidated_at::TIMESTAMP, length = $length, live = $live
+WHERE doc_no = $doc_no;
+
+-- name: document_length
+SELECT length, live FROM documents WHERE doc_no = $doc_no;
+
+-- name: document_delete
+DELETE FROM documents WHERE doc_no = $doc_no;
+
+-- name: postings_delete
+DELETE FROM postings WHERE doc_no = $doc_no;
+
+-- name: kind_stats_add
+-- Counts documents and length in, or out when negative.
+UPDATE kind_stats SET documents = documents + $documents, length = length + $length WHERE kind = $kind::document_kind;
+
+-- name: terms_find
+-- Numbers of known terms.
+SELECT term, term_no FROM terms WHERE term = ANY ($terms::VARCHAR[]);
+
+-- name: surfaces_find
+-- Known ways of writing a term.
+SELECT surface, term_no FROM surfaces WHERE surface = ANY ($surfaces::VARCHAR[]);
+
+-- name: terms_next
+-- The number of the next new term.
+SELECT coalesce(max(term_no), 0)::INTEGER + 1 FROM terms;
+
+-- name: index_clear
+-- Forgets every word of the index, before it is made anew from the rows.
+DELETE FROM postings;
+DELETE FROM surfaces;
+DELETE FROM terms;
+UPDATE kind_stats SET documents = 0, length = 0;
+
+-- name: document_relength
+UPDATE documents SET length = n.length
+FROM (SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($lengths::FLOAT[]) AS length) AS n
+WHERE documents.doc_no = n.doc_no;

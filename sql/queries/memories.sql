@@ -1,0 +1,88 @@
+-- name: memory_by_id
+-- One memory, forgotten or not, with its relations.
+SELECT m.*, (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+             FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
+FROM memories AS m
+WHERE m.id = $id;
+
+-- name: memory_list
+-- Memories by filters, newest first. standing: current, superseded, expired, forgotten; NULL is all but forgotten, 'any' all.
+WITH standings AS (
+    SELECT m.*,
+        CASE WHEN retired_at IS NOT NULL THEN 'forgotten'
+             WHEN invalidated_at <= $at::TIMESTAMP THEN 'superseded'
+             WHEN valid_until <= $at::TIMESTAMP THEN 'expired'
+             ELSE 'current' END AS standing
+    FROM memories AS m
+)
+SELECT s.* EXCLUDE (standing), (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+                                FROM memory_relations AS r WHERE r.memory_id = s.id)::VARCHAR AS relations
+FROM standings AS s
+WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
+  AND ($categories::VARCHAR[] IS NULL OR category = ANY ($categories::VARCHAR[]))
+  AND ($tiers::VARCHAR[] IS NULL OR tier = ANY ($tiers::VARCHAR[]))
+  AND ($states::VARCHAR[] IS NULL OR state = ANY ($states::VARCHAR[]))
+  AND CASE $standing::VARCHAR WHEN 'any' THEN true ELSE coalesce(standing = $standing::VARCHAR, standing <> 'forgotten') END
+  AND ($since::TIMESTAMP IS NULL OR created_at >= $since::TIMESTAMP)
+  AND ($until::TIMESTAMP IS NULL OR created_at < $until::TIMESTAMP)
+ORDER BY created_at DESC, id DESC
+LIMIT $limit OFFSET $offset;
+
+-- name: memory_export
+-- Every memory, in the order it was recorded.
+SELECT m.*, (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+             FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
+FROM memories AS m
+WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])
+ORDER BY doc_no;
+
+-- name: memory_taken
+-- Which of these ids are in use.
+SELECT id FROM memories WHERE id = ANY ($ids::VARCHAR[]);
+
+-- name: memory_by_key
+-- Memories that were written with these keys of the caller's; a key belongs to a scope.
+SELECT id, caller_key, scope FROM memories
+WHERE caller_key = ANY ($keys::VARCHAR[]) AND retired_at IS NULL;
+
+-- name: memory_by_text
+-- Current memories of equal text.
+SELECT id, text, scope FROM memories
+WHERE text = ANY ($texts::VARCHAR[]) AND retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP);
+
+-- name: memory_update
+-- Every column but the id, the document's number and when it was recorded.
+UPDATE memories SET
+    caller_key = $caller_key, text = $text, l0_abstract = $l0_abstract, l1_overview = $l1_overview, l2_content = $l2_content,
+    category = $category, source_category = $source_category, scope = $scope, tier = $tier, state = $state, layer = $layer,
+    temporal_type = $temporal_type, importance = $importance, confidence = $confidence,
+    created_at = $created_at, valid_from = $valid_from, valid_until = $valid_until, invalidated_at = $invalidated_at,
+    updated_at = $updated_at, retired_at = $retired_at, retired_reason = $retired_reason, fact_key = $fact_key,
+    supersedes = $supersedes, superseded_by = $superseded_by, canonical_id = $canonical_id, source = $source,
+    source_session = $source_session, access_count = $access_count, last_accessed_at = $last_accessed_at,
+    injected_count = $injected_count, last_injected_at = $last_injected_at, bad_recall_count = $bad_recall_count,
+    last_confirmed_use_at = $last_confirmed_use_at, suppressed_until_turn = $suppressed_until_turn,
+    suppressed_until = $suppressed_until, support_info = $support_info, contexts = $contexts, sources = $sources,
+    history = $history, extra = $extra
+WHERE id = $id;
+
+-- name: memory_delete
+DELETE FROM memories WHERE id = $id;
+
+-- name: relations_delete
+DELETE FROM memory_relations WHERE memory_id = $id;
+
+-- name: relations_to
+-- Memories that speak of this one.
+UPDATE memories SET
+    supersedes = CASE WHEN supersedes = $id THEN NULL ELSE supersedes END,
+    superseded_by = CASE WHEN superseded_by = $id THEN NULL ELSE superseded_by END,
+    canonical_id = CASE WHEN canonical_id = $id THEN NULL ELSE canonical_id END
+WHERE supersedes = $id OR superseded_by = $id OR canonical_id = $id;
+
+-- name: relations_to_delete
+DELETE FROM memory_relations WHERE target_id = $id;
+
+-- name: memory_ending
+-- Ids of memories with that ending.
+SELECT id FROM memories WHERE ends_with(id, $ending) ORDER BY id LIMIT 6;

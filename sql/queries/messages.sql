@@ -1,0 +1,33 @@
+-- name: conversation_by_name
+SELECT id, name, scope, title, created_at, next_seq FROM conversations WHERE name = $name OR id = $name ORDER BY id = $name DESC LIMIT 1;
+
+-- name: conversation_list
+-- Conversations with the number of their messages, the one with the newest message first.
+SELECT c.id, c.name, c.scope, coalesce(c.title, ''), c.created_at, count(m.id) AS messages, max(m.said_at) AS last_said_at
+FROM conversations AS c
+LEFT JOIN messages AS m ON m.conversation_id = c.id
+WHERE $scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[])
+GROUP BY c.id, c.name, c.scope, c.title, c.created_at
+ORDER BY last_said_at DESC NULLS LAST, c.id;
+
+-- name: conversation_next_seq
+UPDATE conversations SET next_seq = $next_seq WHERE id = $id;
+
+-- name: message_by_key
+-- Messages that were appended to a conversation with these keys of the caller's.
+SELECT id, caller_key, seq FROM messages
+WHERE conversation_id = $conversation_id AND caller_key = ANY ($keys::VARCHAR[]);
+
+-- name: message_list
+-- Messages of a conversation in their order.
+SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at
+FROM messages
+WHERE conversation_id = $conversation_id AND seq >= $from
+ORDER BY seq
+LIMIT $limit;
+
+-- name: message_all
+-- Every message, in the order it was recorded; what the index is made anew from.
+SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at
+FROM messages
+ORDER BY doc_no;

@@ -1,0 +1,208 @@
+-- name: recall_words
+-- How many documents of the kinds asked, within the filters, have each word of the query; rare words say more.
+SELECT s.surface, count(DISTINCT p.doc_no) AS documents
+FROM surfaces AS s
+JOIN postings AS p USING (term_no)
+JOIN documents AS d USING (doc_no)
+WHERE s.surface = ANY ($surfaces::VARCHAR[])
+  AND d.live
+  AND d.kind = ANY ($kinds::VARCHAR[]::document_kind[])
+  AND ($scopes::VARCHAR[] IS NULL OR d.scope = ANY ($scopes::VARCHAR[]))
+  AND ($conversations::VARCHAR[] IS NULL OR d.conversation_id = ANY ($conversations::VARCHAR[]))
+GROUP BY s.surface;
+
+-- name: recall_population
+-- How many documents the filters of recall_words leave.
+SELECT count(*) AS documents
+FROM documents AS d
+WHERE d.live
+  AND d.kind = ANY ($kinds::VARCHAR[]::document_kind[])
+  AND ($scopes::VARCHAR[] IS NULL OR d.scope = ANY ($scopes::VARCHAR[]))
+  AND ($conversations::VARCHAR[] IS NULL OR d.conversation_id = ANY ($conversations::VARCHAR[]));
+
+-- name: recall_candidates
+-- Gathers the documents that may answer a query, from both channels, with both raw values wherever they can be known,
+-- and fuses the two. $vector NULL: lexical only. $terms NULL or empty: vector only.
+WITH setting AS (
+    SELECT $weights::JSON::weights AS w
+),
+asked AS (
+    SELECT as_vector($vector::FLOAT[]) AS v WHERE $vector::FLOAT[] IS NOT NULL
+),
+tagged AS (
+    SELECT doc_no FROM memories
+    WHERE $tags::VARCHAR[] IS NOT NULL AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
+    UNION ALL
+    SELECT doc_no FROM messages
+    WHERE $tags::VARCHAR[] IS NOT NULL AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
+),
+eligible AS MATERIALIZED (
+    SELECT doc_no, length
+    FROM documents
+    WHERE live
+      AND kind = ANY ($kinds::VARCHAR[]::document_kind[])
+      AND ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
+      AND ($conversations::VARCHAR[] IS NULL OR conversation_id = ANY ($conversations::VARCHAR[]))
+      AND ($categories::VARCHAR[] IS NULL OR category = ANY ($categories::VARCHAR[]))
+      AND ($tiers::VARCHAR[] IS NULL OR tier = ANY ($tiers::VARCHAR[]))
+      AND ($since::TIMESTAMP IS NULL OR created_at >= $since::TIMESTAMP)
+      AND ($until::TIMESTAMP IS NULL OR created_at < $until::TIMESTAMP)
+      AND CASE kind WHEN 'memory'
+              THEN valid_from <= $at::TIMESTAMP AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP)
+              ELSE $as_of::TIMESTAMP IS NULL OR created_at <= $as_of::TIMESTAMP END
+      AND ($tags::VARCHAR[] IS NULL OR doc_no IN (SELECT doc_no FROM tagged))
+),
+hits AS MATERIALIZED (
+    SELECT p.term_no, p.kind, p.doc_no, p.tf
+    FROM terms AS t
+    JOIN postings AS p USING (term_no)
+    WHERE t.term = ANY ($terms::VARCHAR[])
+      AND p.kind = ANY ($kinds::VARCHAR[]::document_kind[])
+),
+rarity AS (
+    SELECT h.term_no, h.kind, idf(s.documents, count(*)) AS idf, s.length / s.documents AS average_length
+    FROM hits AS h
+    JOIN kind_stats AS s USING (kind)
+    GROUP BY h.term_no, h.kind, s.documents, s.length
+),
+lexical AS MATERIALIZED (
+    SELECT h.doc_no, sum(bm25(r.idf, h.tf, e.length, r.average_length, (w).k1, (w).b)) AS raw
+    FROM hits AS h
+    JOIN rarity AS r USING (term_no, kind)
+    JOIN eligible AS e USING (doc_no)
+    CROSS JOIN setting
+    GROUP BY h.doc_no
+),
+cosines AS MATERIALIZED (
+    SELECT v.doc_no, array_inner_product(v.v, asked.v) AS cosine
+    FROM vectors AS v
+    CROSS JOIN asked
+    WHERE v.doc_no IN (SELECT doc_no FROM eligible)
+),
+pool AS (
+    (SELECT doc_no FROM lexical ORDER BY raw DESC, doc_no LIMIT $pool)
+    UNION
+    (SELECT doc_no FROM cosines ORDER BY cosine DESC, doc_no LIMIT $pool)
+),
+scored AS (
+    SELECT p.doc_no, c.cosine, l.raw,
+        CASE (w).normalise WHEN 'maximum'
+            THEN greatest(c.cosine, 0) / nullif(max(greatest(c.cosine, 0)) OVER (), 0)
+            ELSE vector_score(c.cosine) END AS vector_score,
+        CASE (w).normalise WHEN 'maximum'
+            THEN l.raw / nullif(max(l.raw) OVER (), 0)
+            ELSE CASE WHEN l.raw IS NOT NULL THEN lexical_score(l.raw) END END AS lexical_score,
+        w
+    FROM pool AS p
+    LEFT JOIN lexical AS l USING (doc_no)
+    LEFT JOIN cosines AS c USING (doc_no)
+    CROSS JOIN setting
+)
+SELECT doc_no, cosine, raw, vector_score, lexical_score,
+    CASE
+        WHEN $vector::FLOAT[] IS NULL THEN lexical_score
+        WHEN coalesce(len($terms::VARCHAR[]), 0) = 0 AND (w).normalise = 'absolute' THEN vector_score
+        WHEN (w).normalise = 'maximum' THEN coalesce(vector_score, 0) * (w).vector + coalesce(lexical_score, 0) * (w).lexical
+        ELSE fuse(vector_score, lexical_score, (w).vector, (w).lexical)
+    END AS fused
+FROM scored
+ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no;
+
+-- name: recall_rank
+-- Takes candidates in their order through every stage after fusion. Each has one column per stage and, where a stage
+-- dropped it, that stage's name; rank counts those that are left, the ones diversity deferred last.
+WITH setting AS (
+    SELECT $weights::JSON::weights AS w
+),
+given AS (
+    SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($fused::DOUBLE[]) AS fused, unnest($cosines::DOUBLE[]) AS cosine,
+        generate_subscripts($doc_nos::INTEGER[], 1) AS position
+),
+rows AS MATERIALIZED (
+    SELECT g.*, d.kind, d.owner_id, d.scope, d.category, d.tier, d.conversation_id, d.created_at,
+        coalesce(m.text, g2.text) AS text, m.l0_abstract, m.l1_overview, m.l2_content,
+        m.importance, m.confidence, m.access_count, m.last_accessed_at, m.temporal_type, m.valid_until,
+        g2.session, g2.speaker, g2.role, g2.seq, g2.caption, w,
+        CASE WHEN g.fused < (w).min_score THEN 'min_score'
+             WHEN m.valid_until <= $at::TIMESTAMP THEN 'expired' END AS dropped
+    FROM given AS g
+    JOIN documents AS d USING (doc_no)
+    LEFT JOIN memories AS m ON m.id = d.owner_id
+    LEFT JOIN messages AS g2 ON g2.id = d.owner_id
+    CROSS JOIN setting
+),
+windowed AS (
+    SELECT * REPLACE (coalesce(dropped, CASE WHEN (w).rerank <> 'none' AND $rerankable
+        AND row_number() OVER (PARTITION BY dropped IS NULL ORDER BY position) > 2 * $limit THEN 'rerank_window' END) AS dropped)
+    FROM rows
+),
+reranked AS (
+    SELECT *, CASE WHEN (w).rerank = 'light' AND $rerankable THEN light_blend(fused, cosine) ELSE fused END AS reranked
+    FROM windowed
+),
+boosted AS (
+    SELECT *,
+        CASE WHEN kind = 'memory' AND (w).decay = 'simple'
+            THEN recency_boost(reranked, days_between(created_at, $at::TIMESTAMP), (w).recency_days, (w).recency)
+            ELSE reranked END AS recency,
+        CASE WHEN kind = 'memory' AND (w).decay = 'simple' AND (w).importance
+            THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted,
+        length_norm(importance_weighted, length(text), (w).length_anchor) AS length_normed
+    FROM reranked
+),
+decayed AS (
+    SELECT *,
+        CASE WHEN kind = 'memory' AND (w).decay = 'engine'
+            THEN memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier, temporal_type, $at::TIMESTAMP)
+        END AS composite,
+        CASE
+            WHEN kind <> 'memory' THEN length_normed
+            WHEN (w).decay = 'engine' THEN clamp01(length_normed * decay_multiplier(
+                CASE WHEN (w).freshness_floor THEN greatest(composite, memory_recency(created_at, last_accessed_at, access_count,
+                    importance, tier, temporal_type, $at::TIMESTAMP)) ELSE composite END, tier))
+            WHEN (w).decay = 'simple' THEN time_decay(length_normed, days_between(created_at, $at::TIMESTAMP),
+                effective_half_life(CASE WHEN temporal_type = 'dynamic' THEN (w).life_days / 3 ELSE (w).life_days END, access_count,
+                    days_between(last_accessed_at, $at::TIMESTAMP), (w).reinforcement, (w).max_life))
+            ELSE length_normed
+        END AS decayed
+    FROM boosted
+),
+floored AS (
+    SELECT * REPLACE (coalesce(dropped,
+        CASE WHEN decayed < (w).hard_min_score THEN 'hard_min_score'
+             WHEN (w).noise AND is_noise(text) THEN 'noise' END) AS dropped)
+    FROM decayed
+),
+ordered AS MATERIALIZED (
+    SELECT doc_no, row_number() OVER (ORDER BY decayed DESC, length_normed DESC, reranked DESC, position)::INTEGER AS place
+    FROM floored
+    WHERE dropped IS NULL
+),
+close AS (
+    SELECT b.place, list(a.place ORDER BY a.place) AS near
+    FROM ordered AS a
+    JOIN vectors AS va ON va.doc_no = a.doc_no
+    JOIN ordered AS b ON a.place < b.place
+    JOIN vectors AS vb ON vb.doc_no = b.doc_no
+    CROSS JOIN setting
+    WHERE (w).diversity < 1 AND array_inner_product(va.v, vb.v) > (w).diversity
+    GROUP BY b.place
+),
+kept AS (
+    SELECT unnest(kept_ranks(list(coalesce(near, []) ORDER BY o.place))) AS place
+    FROM ordered AS o
+    LEFT JOIN close USING (place)
+),
+ranked AS (
+    SELECT o.doc_no, k.place IS NULL AS deferred,
+        row_number() OVER (ORDER BY k.place IS NULL, o.place) AS rank
+    FROM ordered AS o
+    LEFT JOIN kept AS k USING (place)
+)
+SELECT f.position, f.doc_no, f.owner_id, f.kind::VARCHAR AS kind, f.scope, f.category, f.tier, f.conversation_id, f.created_at,
+    f.text, f.l0_abstract, f.l1_overview, f.l2_content, f.session, f.speaker, f.role, f.seq, f.caption,
+    f.reranked, f.recency, f.importance_weighted, f.length_normed, f.composite, f.decayed,
+    coalesce(f.dropped, CASE WHEN r.rank > $limit THEN 'limit' END) AS dropped, coalesce(r.deferred, false) AS deferred, r.rank
+FROM floored AS f
+LEFT JOIN ranked AS r USING (doc_no)
+ORDER BY r.rank NULLS LAST, f.position;

@@ -1,0 +1,34 @@
+-- name: vectors_none
+-- As long as no embedding model was chosen there are no vectors, and nothing can become one.
+CREATE OR REPLACE VIEW vectors AS SELECT NULL::INTEGER AS doc_no, NULL::FLOAT[1] AS v WHERE false;
+CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[1];
+
+-- name: vectors_create
+-- The vectors of model {n}, all of unit length.
+CREATE TABLE vectors_{n} (doc_no INTEGER PRIMARY KEY USING COMPRESSION bitpacking, v FLOAT[{dims}] NOT NULL);
+
+-- name: vectors_choose
+-- Queries read the view and cast with the macro, so that they name neither the model's number nor its dimensions.
+CREATE OR REPLACE VIEW vectors AS SELECT doc_no, v FROM main.vectors_{n};
+CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[{dims}];
+
+-- name: vectors_drop
+DROP TABLE vectors_{n};
+
+-- name: model_list
+SELECT n, name, dims, fingerprint, chosen FROM models ORDER BY n;
+
+-- name: model_insert
+INSERT INTO models VALUES ($n, $name, $dims, $fingerprint, true, $created_at::TIMESTAMP);
+
+-- name: model_delete
+DELETE FROM models WHERE n = $n;
+
+-- name: vectors_delete
+DELETE FROM {table} WHERE doc_no = {doc_no};
+
+-- name: vectors_missing
+-- Live documents that have no vector, oldest first.
+SELECT doc_no, kind::VARCHAR, owner_id FROM documents AS d
+WHERE live AND NOT EXISTS (FROM vectors AS v WHERE v.doc_no = d.doc_no)
+ORDER BY doc_no;

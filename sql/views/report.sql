@@ -1,0 +1,51 @@
+-- The analysts' contract: what these views are named, and their columns, stay. docs/schema.md lists them.
+CREATE SCHEMA IF NOT EXISTS report;
+
+-- Memories that are not forgotten, with how they stand now.
+CREATE OR REPLACE VIEW report.memories AS
+SELECT id, text, category, scope, tier, state, layer, importance, confidence, created_at, valid_from, valid_until, invalidated_at,
+    CASE
+        WHEN invalidated_at <= current_timestamp::TIMESTAMP THEN 'superseded'
+        WHEN valid_until <= current_timestamp::TIMESTAMP THEN 'expired'
+        ELSE 'current'
+    END AS standing,
+    access_count, last_accessed_at, supersedes, superseded_by, source, source_session
+FROM main.memories
+WHERE retired_at IS NULL;
+
+-- Forgotten memories, and why.
+CREATE OR REPLACE VIEW report.forgotten AS
+SELECT id, text, category, scope, created_at, retired_at, retired_reason
+FROM main.memories
+WHERE retired_at IS NOT NULL;
+
+-- Turns of talk in their order.
+CREATE OR REPLACE VIEW report.messages AS
+SELECT m.id, c.name AS conversation, c.scope, m.seq, m.session, m.role, m.speaker, m.text, m.caption, m.said_at
+FROM main.messages AS m
+JOIN main.conversations AS c ON c.id = m.conversation_id;
+
+-- One row per conversation: how many turns, by whom, from when to when.
+CREATE OR REPLACE VIEW report.conversations AS
+SELECT c.id, c.name, c.scope, c.title, count(m.id) AS messages, count(DISTINCT m.session) AS sessions,
+    list(DISTINCT m.speaker ORDER BY m.speaker) FILTER (m.speaker IS NOT NULL) AS speakers,
+    min(m.said_at) AS first_said_at, max(m.said_at) AS last_said_at
+FROM main.conversations AS c
+LEFT JOIN main.messages AS m ON m.conversation_id = c.id
+GROUP BY c.id, c.name, c.scope, c.title;
+
+-- Words of the index and in how many documents of a kind they stand.
+CREATE OR REPLACE VIEW report.terms AS
+SELECT t.term, p.kind::VARCHAR AS kind, count(*) AS documents, sum(p.tf) AS occurrences
+FROM main.postings AS p
+JOIN main.terms AS t USING (term_no)
+GROUP BY t.term, p.kind;
+
+-- How much of each kind is in the index, and has a vector of the chosen model.
+CREATE OR REPLACE VIEW report.coverage AS
+SELECT d.kind::VARCHAR AS kind, count(*) AS documents, sum(d.length) / count(*) AS average_length,
+    count(v.doc_no) AS vectors, count(v.doc_no) / count(*) AS coverage
+FROM main.documents AS d
+LEFT JOIN main.vectors AS v USING (doc_no)
+WHERE d.live
+GROUP BY d.kind;
