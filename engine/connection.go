@@ -44,6 +44,11 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 			if err != nil {
 				return err
 			}
+			if o.ReadOnly {
+				if err := execText(ctx, execer, sqlfiles.Query("seal")); err != nil {
+					return err
+				}
+			}
 			attached = true
 		}
 		return execText(ctx, execer, sqlfiles.Query("use"))
@@ -161,8 +166,19 @@ func (c *connection) execDDL(ctx context.Context, text string, replace ...string
 	return err
 }
 
-// appendRows adds rows to a table, fast. The values of a row are the table's columns in order, each of exactly its type.
+// oneDDL scans the single value of a query that can't be prepared, with {name} replaced.
+func (c *connection) oneDDL(ctx context.Context, text string, dest any, replace ...string) error {
+	return c.conn.QueryRowContext(ctx, strings.NewReplacer(replace...).Replace(text)).Scan(dest)
+}
+
+// appendRows adds rows to a table of the file, fast. The values of a row are the table's columns in order, each of exactly its
+// type.
 func (c *connection) appendRows(table string, rows [][]driver.Value) error {
+	return c.appendTo("mallard", table, rows)
+}
+
+// appendTo is appendRows for the file or "temp".
+func (c *connection) appendTo(catalog, table string, rows [][]driver.Value) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -171,7 +187,7 @@ func (c *connection) appendRows(table string, rows [][]driver.Value) error {
 		if !ok {
 			return fmt.Errorf("append to %s: unexpected connection %T", table, raw)
 		}
-		appender, err := duckdb.NewAppender(dc, "mallard", "main", table)
+		appender, err := duckdb.NewAppender(dc, catalog, "main", table)
 		if err != nil {
 			return fmt.Errorf("append to %s: %w", table, err)
 		}

@@ -67,49 +67,61 @@ func (e *Engine) analyse(fields []field) indexed {
 	return x
 }
 
-// insertDocuments writes documents, their postings and vectors. The caller is in a write transaction.
+// insertDocuments writes documents, their words and vectors. The caller is in a write transaction.
 func (e *Engine) insertDocuments(ctx context.Context, c *connection, docs []*document) error {
+	if err := c.appendRows("documents", documentRows(docs)); err != nil {
+		return err
+	}
+	return e.insertIndex(ctx, c, docs)
+}
+
+// insertIndex writes the words and vectors of documents that are in place.
+func (e *Engine) insertIndex(ctx context.Context, c *connection, docs []*document) error {
+	rows, err := e.postingRows(ctx, c, docs)
+	if err != nil {
+		return err
+	}
+	if err := c.appendRows("postings", rows); err != nil {
+		return err
+	}
+	return e.insertVectors(c, docs)
+}
+
+func documentRows(docs []*document) [][]driver.Value {
 	rows := make([][]driver.Value, len(docs))
-	var live []*document
 	for i, d := range docs {
-		if !d.retired {
-			live = append(live, d)
-		}
 		rows[i] = []driver.Value{d.no, string(d.kind), d.ownerID, d.scope, nullText(d.conversationID), nullText(d.category), nullText(d.tier),
 			d.createdAt, nullTime(d.validFrom), nullTime(d.invalidatedAt), d.words.length, !d.retired}
 	}
-	if err := c.appendRows("documents", rows); err != nil {
-		return err
-	}
-	return e.insertIndex(ctx, c, live)
+	return rows
 }
 
-// insertIndex writes what can be made again from the rows: postings, totals and vectors.
-func (e *Engine) insertIndex(ctx context.Context, c *connection, docs []*document) error {
+// postingRows gives the postings of live documents, those of a term side by side, and writes new words and the totals.
+func (e *Engine) postingRows(ctx context.Context, c *connection, docs []*document) ([][]driver.Value, error) {
 	if err := e.words.learn(ctx, c, docs); err != nil {
-		return err
+		return nil, err
 	}
-	var postings [][]driver.Value
+	var rows [][]driver.Value
 	lengths, counts := map[Kind]float64{}, map[Kind]int64{}
 	for _, d := range docs {
+		if d.retired {
+			continue
+		}
 		for term, tf := range d.words.frequency {
-			postings = append(postings, []driver.Value{e.words.terms[term], string(d.kind), d.no, tf})
+			rows = append(rows, []driver.Value{e.words.terms[term], string(d.kind), d.no, tf})
 		}
 		lengths[d.kind] += float64(d.words.length)
 		counts[d.kind]++
 	}
-	slices.SortFunc(postings, func(a, b []driver.Value) int {
+	slices.SortFunc(rows, func(a, b []driver.Value) int {
 		return cmp.Or(cmp.Compare(a[0].(int32), b[0].(int32)), cmp.Compare(a[2].(int32), b[2].(int32)))
 	})
-	if err := c.appendRows("postings", postings); err != nil {
-		return err
-	}
 	for kind, n := range counts {
 		if err := e.count(ctx, c, kind, n, lengths[kind]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return e.insertVectors(c, docs)
+	return rows, nil
 }
 
 // removeIndex takes a document out of postings, totals and vectors; it can't be recalled any more.

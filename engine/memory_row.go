@@ -60,7 +60,7 @@ func scanMemory(rows *sql.Rows, more ...any) (*Memory, int32, error) {
 		dest any
 	}{{support, &m.SupportInfo}, {contexts, &m.Contexts}, {sources, &m.Sources}, {history, &m.History}, {extra, &m.Extra}, {relations, &m.Relations}} {
 		if f.json.Valid {
-			if err := json.Unmarshal([]byte(f.json.String), f.dest); err != nil {
+			if err := decode([]byte(f.json.String), f.dest); err != nil {
 				return nil, 0, fmt.Errorf("%w: memory %s: %v", ErrCorrupt, m.ID, err)
 			}
 		}

@@ -42,11 +42,12 @@ func (m *Message) row(docNo int32) []driver.Value {
 }
 
 // scanMessage reads a row of the query message_list.
-func scanMessage(rows *sql.Rows) (*Message, int32, error) {
+func scanMessage(rows *sql.Rows, more ...any) (*Message, int32, error) {
 	var m Message
 	var docNo int32
-	err := rows.Scan(&m.ID, &docNo, &m.ConversationID, &m.Seq, textOf(&m.Key), textOf(&m.Session), &m.Role, textOf(&m.Speaker),
-		&m.Text, textOf(&m.Caption), &m.SaidAt, &m.RecordedAt)
+	dest := []any{&m.ID, &docNo, &m.ConversationID, &m.Seq, textOf(&m.Key), textOf(&m.Session), &m.Role, textOf(&m.Speaker),
+		&m.Text, textOf(&m.Caption), &m.SaidAt, &m.RecordedAt}
+	err := rows.Scan(append(dest, more...)...)
 	return &m, docNo, err
 }
 

@@ -141,7 +141,7 @@ func unit(v []float32, dims int) ([]float32, error) {
 func (e *Engine) insertVectors(c *connection, docs []*document) error {
 	var rows [][]driver.Value
 	for _, d := range docs {
-		if d.vector != nil {
+		if d.vector != nil && !d.retired {
 			rows = append(rows, []driver.Value{d.no, d.vector})
 		}
 	}

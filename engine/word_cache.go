@@ -24,6 +24,9 @@ func (w *wordCache) learn(ctx context.Context, c *connection, docs []*document) 
 	}
 	terms, surfaces := map[string]bool{}, map[string]string{}
 	for _, d := range docs {
+		if d.retired {
+			continue
+		}
 		for term := range d.words.frequency {
 			if w.terms[term] == 0 {
 				terms[term] = true

@@ -17,6 +17,11 @@ SET GLOBAL TimeZone = 'UTC';
 -- Each connection works in the attached file.
 USE mallard;
 
+-- name: seal
+-- A file opened for reading gives no way out to other files, and no way to open one.
+SET GLOBAL enable_external_access = false;
+SET GLOBAL lock_configuration = true;
+
 -- name: checkpoint
 CHECKPOINT mallard;
 
@@ -51,10 +56,26 @@ INSERT OR REPLACE INTO settings VALUES ($name, $value::JSON);
 -- name: setting_delete
 DELETE FROM settings WHERE name = $name;
 
--- name: snapshot_copy
--- A copy of everything, in a new file that nobody has open.
-ATTACH '{path}' AS snapshot (ROW_GROUP_SIZE 16384, STORAGE_VERSION 'v1.3.0');
-COPY FROM DATABASE mallard TO snapshot;
+-- name: snapshot_attach
+-- A new file that nobody has open.
+ATTACH '{path}' AS snapshot (ROW_GROUP_SIZE 16384, STORAGE_VERSION '{version}');
+USE snapshot;
+
+-- name: snapshot_table
+-- Copies the rows of one table into an empty one of the same schema.
+DELETE FROM snapshot.main.{table};
+INSERT INTO snapshot.main.{table} SELECT * FROM mallard.main.{table};
+
+-- name: snapshot_sequence
+-- Goes on numbering documents where the original would.
+DROP SEQUENCE doc_nos;
+CREATE SEQUENCE doc_nos START {start};
 
 -- name: snapshot_detach
+USE mallard;
 DETACH snapshot;
+
+-- name: sequence_next
+-- The number that the next document will get.
+SELECT coalesce(last_value + increment_by, start_value) FROM duckdb_sequences()
+WHERE database_name = 'mallard' AND sequence_name = 'doc_nos';

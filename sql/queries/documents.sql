@@ -35,12 +35,17 @@ SELECT coalesce(max(term_no), 0)::INTEGER + 1 FROM terms;
 
 -- name: index_clear
 -- Forgets every word of the index, before it is made anew from the rows.
-DELETE FROM postings;
 DELETE FROM surfaces;
 DELETE FROM terms;
 UPDATE kind_stats SET documents = 0, length = 0;
+CREATE OR REPLACE TEMP TABLE rebuilt_documents AS FROM documents LIMIT 0;
+CREATE OR REPLACE TEMP TABLE rebuilt_postings AS FROM postings LIMIT 0;
 
--- name: document_relength
-UPDATE documents SET length = n.length
-FROM (SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($lengths::FLOAT[]) AS length) AS n
-WHERE documents.doc_no = n.doc_no;
+-- name: index_replace
+-- Puts what was made anew in place of the old, the postings of a term side by side.
+DELETE FROM documents;
+INSERT INTO documents FROM rebuilt_documents ORDER BY doc_no;
+DELETE FROM postings;
+INSERT INTO postings FROM rebuilt_postings ORDER BY term_no, kind, doc_no;
+DROP TABLE rebuilt_documents;
+DROP TABLE rebuilt_postings;

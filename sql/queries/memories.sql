@@ -36,6 +36,11 @@ FROM memories AS m
 WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])
 ORDER BY doc_no;
 
+-- name: memories_by_id
+SELECT m.*, NULL::VARCHAR AS relations
+FROM memories AS m
+WHERE m.id = ANY ($ids::VARCHAR[]);
+
 -- name: memory_taken
 -- Which of these ids are in use.
 SELECT id FROM memories WHERE id = ANY ($ids::VARCHAR[]);

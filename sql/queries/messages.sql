@@ -27,7 +27,14 @@ ORDER BY seq
 LIMIT $limit;
 
 -- name: message_all
--- Every message, in the order it was recorded; what the index is made anew from.
-SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at
-FROM messages
+-- Every message with its scope, in the order it was recorded; what the index is made anew from.
+SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, c.scope
+FROM messages AS m
+JOIN conversations AS c ON c.id = m.conversation_id
 ORDER BY doc_no;
+
+-- name: messages_by_id
+SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, c.scope
+FROM messages AS m
+JOIN conversations AS c ON c.id = m.conversation_id
+WHERE m.id = ANY ($ids::VARCHAR[]);

@@ -28,7 +28,17 @@ DELETE FROM models WHERE n = $n;
 DELETE FROM {table} WHERE doc_no = {doc_no};
 
 -- name: vectors_missing
--- Live documents that have no vector, oldest first.
+-- The next live documents that have no vector.
 SELECT doc_no, kind::VARCHAR, owner_id FROM documents AS d
-WHERE live AND NOT EXISTS (FROM vectors AS v WHERE v.doc_no = d.doc_no)
-ORDER BY doc_no;
+WHERE live AND doc_no > $after AND NOT EXISTS (FROM vectors AS v WHERE v.doc_no = d.doc_no)
+ORDER BY doc_no
+LIMIT $limit;
+
+-- name: vectors_missing_count
+SELECT count(*) FROM documents AS d
+WHERE live AND NOT EXISTS (FROM vectors AS v WHERE v.doc_no = d.doc_no);
+
+-- name: vectors_wanted
+-- Which of these documents still want a vector.
+SELECT doc_no FROM documents AS d
+WHERE doc_no = ANY ($doc_nos::INTEGER[]) AND live AND NOT EXISTS (FROM vectors AS v WHERE v.doc_no = d.doc_no);

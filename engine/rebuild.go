@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// rebuildBatch is how many documents are analysed, or embedded, at a time.
+const rebuildBatch = 1000
+
+// RebuildRequest says what to make anew.
+type RebuildRequest struct {
+	// Vectors embeds every document anew, with Options.Embedder, which becomes the file's model. Default: only the documents
+	// that have no vector, where the model is the file's.
+	Vectors bool
+}
+
+// Rebuilt says what was made.
+type Rebuilt struct {
+	Documents int `json:"documents"` // with their words
+	Vectors   int `json:"vectors"`
+}
+
+// RebuildIndex makes the index anew from the rows: words and totals in one transaction, clustered by term, then vectors batch
+// by batch. It can be cancelled at any moment; what is missing then shows in Stats, and a further call completes it. Errors:
+// ErrNoEmbedder for Vectors without a model.
+func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, error) {
+	if r.Vectors && e.opts.Embedder == nil {
+		return nil, fmt.Errorf("rebuild index: %w: vectors need Options.Embedder", ErrNoEmbedder)
+	}
+	result := &Rebuilt{}
+	err := e.write(ctx, "rebuild index", func(c *connection) (err error) {
+		e.words.forget()
+		if result.Documents, err = e.rebuildWords(ctx, c); err != nil || !r.Vectors {
+			return err
+		}
+		return e.choose(ctx, c, e.offered())
+	})
+	if err != nil || !e.embedding() {
+		return result, err
+	}
+	result.Vectors, err = e.embedMissing(ctx)
+	return result, err
+}
+
+// rebuildWords makes documents, terms, surfaces, postings and totals anew. The caller is in a write transaction.
+func (e *Engine) rebuildWords(ctx context.Context, c *connection) (done int, err error) {
+	if err := c.execDDL(ctx, sqlfiles.Query("index_clear")); err != nil {
+		return 0, err
+	}
+	var batch []*document
+	flush := func() error {
+		if err := c.appendTo("temp", "rebuilt_documents", documentRows(batch)); err != nil {
+			return err
+		}
+		rows, err := e.postingRows(ctx, c, batch)
+		if err != nil {
+			return err
+		}
+		done += len(batch)
+		batch = batch[:0]
+		e.opts.Progress("words", done, 0)
+		return c.appendTo("temp", "rebuilt_postings", rows)
+	}
+	err = e.eachDocument(ctx, func(d *document) error {
+		if batch = append(batch, d); len(batch) < rebuildBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return done, err
+	}
+	if err := flush(); err != nil {
+		return done, err
+	}
+	return done, c.execDDL(ctx, sqlfiles.Query("index_replace"))
+}
+
+// eachDocument analyses every memory and message of the committed file, on a connection of its own.
+func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) error {
+	c, err := newConnection(ctx, e.db)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	err = c.each(ctx, "memory_export", func(rows *sql.Rows) error {
+		m, docNo, err := scanMemory(rows)
+		if err != nil {
+			return err
+		}
+		d := &document{kind: MemoryKind}
+		d.describe(m, docNo)
+		if !d.retired {
+			d.words = e.analyse(m.fields())
+		}
+		return do(d)
+	}, sql.Named("scopes", nil))
+	if err != nil {
+		return err
+	}
+	return c.each(ctx, "message_all", func(rows *sql.Rows) error {
+		var scope string
+		m, docNo, err := scanMessage(rows, &scope)
+		if err != nil {
+			return err
+		}
+		d := &document{kind: MessageKind, words: e.analyse(m.fields())}
+		d.describeMessage(m, scope, docNo)
+		return do(d)
+	})
+}
+
+// embedMissing gives a vector to every live document that has none. The model thinks without any lock; each batch is written
+// in a transaction of its own.
+func (e *Engine) embedMissing(ctx context.Context) (done int, err error) {
+	var after int32
+	var total int
+	err = e.read(ctx, "rebuild index", func(c *connection) error {
+		_, err := c.one(ctx, "vectors_missing_count", []any{&total})
+		return err
+	})
+	for err == nil {
+		var docs []*document
+		var texts []string
+		if docs, texts, err = e.missing(ctx, after); err != nil || len(docs) == 0 {
+			break
+		}
+		after = docs[len(docs)-1].no
+		var vectors [][]float32
+		if vectors, err = e.embed(ctx, texts); err != nil {
+			return done, fmt.Errorf("rebuild index: %w", err)
+		}
+		for i, d := range docs {
+			d.vector = vectors[i]
+		}
+		err = e.write(ctx, "rebuild index", func(c *connection) error { return e.insertWanted(ctx, c, docs) })
+		done += len(docs)
+		e.opts.Progress("vectors", done, total)
+	}
+	return done, err
+}
+
+// missing gives the next documents without a vector, and the texts to embed.
+func (e *Engine) missing(ctx context.Context, after int32) (docs []*document, texts []string, err error) {
+	err = e.read(ctx, "rebuild index", func(c *connection) error {
+		owners := map[Kind][]string{}
+		err := c.each(ctx, "vectors_missing", func(rows *sql.Rows) error {
+			d := &document{}
+			if err := rows.Scan(&d.no, &d.kind, &d.ownerID); err != nil {
+				return err
+			}
+			docs = append(docs, d)
+			owners[d.kind] = append(owners[d.kind], d.ownerID)
+			return nil
+		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		if err != nil {
+			return err
+		}
+		byID := map[string]string{}
+		err = c.each(ctx, "memories_by_id", func(rows *sql.Rows) error {
+			m, _, err := scanMemory(rows)
+			if err == nil {
+				byID[m.ID] = m.embedded()
+			}
+			return err
+		}, sql.Named("ids", owners[MemoryKind]))
+		if err != nil {
+			return err
+		}
+		err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
+			var scope string
+			m, _, err := scanMessage(rows, &scope)
+			if err == nil {
+				byID[m.ID] = m.embedded()
+			}
+			return err
+		}, sql.Named("ids", owners[MessageKind]))
+		for _, d := range docs {
+			texts = append(texts, byID[d.ownerID])
+		}
+		return err
+	})
+	return docs, texts, err
+}
+
+// insertWanted writes the vectors of documents that still want one: in between they may have been changed or forgotten.
+func (e *Engine) insertWanted(ctx context.Context, c *connection, docs []*document) error {
+	numbers := make([]int32, len(docs))
+	for i, d := range docs {
+		numbers[i] = d.no
+	}
+	wanted := map[int32]bool{}
+	err := c.each(ctx, "vectors_wanted", func(rows *sql.Rows) error {
+		var no int32
+		defer func() { wanted[no] = true }()
+		return rows.Scan(&no)
+	}, sql.Named("doc_nos", numbers))
+	if err != nil {
+		return err
+	}
+	var still []*document
+	for _, d := range docs {
+		if wanted[d.no] {
+			still = append(still, d)
+		}
+	}
+	return e.insertVectors(c, still)
+}
