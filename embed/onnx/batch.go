@@ -14,7 +14,7 @@ const (
 	batchTokens = 4096
 )
 
-// batches groups sequences of like length, the longest first, so that little
+// batches groups sequences, none of them empty, of like length, the longest first, so that little
 // is padded. Each batch lists places in sequences, the first of which is the
 // longest.
 func batches(sequences [][]int32) [][]int {
@@ -25,15 +25,12 @@ func batches(sequences [][]int32) [][]int {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(sequences[b]), len(sequences[a])) })
 	var all [][]int
 	for len(order) > 0 {
-		rows := max(1, min(batchRows, batchTokens/padded(len(sequences[order[0]])), len(order)))
+		rows := max(1, min(batchRows, batchTokens/len(sequences[order[0]]), len(order)))
 		all = append(all, order[:rows])
 		order = order[rows:]
 	}
 	return all
 }
-
-// padded rounds a length up, to bound how many shapes the runtime sees.
-func padded(length int) int { return (length + 7) / 8 * 8 }
 
 func layOut(sequences [][]int32, batch []int, width int, padding int64) (ids, mask []int64) {
 	ids, mask = make([]int64, len(batch)*width), make([]int64, len(batch)*width)

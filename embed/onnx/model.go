@@ -188,8 +188,7 @@ func (m *Model) embedBatch(ctx context.Context, sequences [][]int32, batch []int
 	if m.graph == nil {
 		return errClosed
 	}
-	width := padded(len(sequences[batch[0]]))
-	width = min(width, m.folder.maxTokens)
+	width := len(sequences[batch[0]])
 	ids, mask := layOut(sequences, batch, width, m.folder.padding)
 	values, err := m.graph.run(ids, mask, len(batch), width)
 	if err != nil {
