@@ -14,9 +14,9 @@ const (
 	batchTokens = 4096
 )
 
-// batches groups sequences, none of them empty, of like length, the longest first, so that little
-// is padded. Each batch lists places in sequences, the first of which is the
-// longest.
+// batches groups sequences, none of them empty, by length, the longest first,
+// so that little is padded. Each batch lists places in sequences, the first of
+// which is the longest.
 func batches(sequences [][]int32) [][]int {
 	order := make([]int, len(sequences))
 	for i := range order {

@@ -6,14 +6,11 @@ package static
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/mallardmem/mallard/embed/wordpiece"
@@ -27,13 +24,13 @@ var parseBuiltin = sync.OnceValues(func() (*Model, error) { return parse(builtin
 
 // Model embeds with one table. It never changes and may be shared.
 type Model struct {
-	name      string
-	dims      int
-	tokenizer *wordpiece.Tokenizer
-	content   string // the whole file
-	rows      string // tokens × dims int8, a part of content
-	scales    []float32
-	fallback  []float32 // the unit vector of a text without a known token
+	name        string
+	dims        int
+	fingerprint string
+	tokenizer   *wordpiece.Tokenizer
+	rows        string // tokens × dims int8, a part of the file
+	scales      []float32
+	fallback    []float32 // the unit vector of a text without a known token
 }
 
 // New gives the built-in model, static-minilm-256. It can't fail: the table
@@ -66,12 +63,9 @@ func (m *Model) Model() string { return m.name }
 // Dims gives the length of a vector.
 func (m *Model) Dims() int { return m.dims }
 
-// Fingerprint is a hash of the whole table: rows, vocabulary and settings.
-func (m *Model) Fingerprint() string {
-	h := sha256.New()
-	io.Copy(h, strings.NewReader(m.content)) // a hash never fails
-	return fmt.Sprintf("%x", h.Sum(nil)[:12])
-}
+// Fingerprint is a hash of vocabulary, settings and scales, and of the rows by
+// their checksum, so that it takes no second pass over megabytes.
+func (m *Model) Fingerprint() string { return m.fingerprint }
 
 // EmbedTexts gives one unit vector per text, in order: the sum of its tokens'
 // rows. Texts of any length are taken whole. A text without a known token,

@@ -2,6 +2,7 @@ package static
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -147,7 +148,15 @@ func parse(content string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{name: h.Name, dims: h.Dims, tokenizer: tokenizer, content: content, rows: content[rowsAt:end], scales: make([]float32, h.Tokens)}
+	hash := sha256.Sum256([]byte(content[:rowsAt] + content[end:]))
+	m := &Model{
+		name:        h.Name,
+		dims:        h.Dims,
+		fingerprint: fmt.Sprintf("%x", hash[:12]),
+		tokenizer:   tokenizer,
+		rows:        content[rowsAt:end],
+		scales:      make([]float32, h.Tokens),
+	}
 	for i := range m.scales {
 		scale := math.Float32frombits(uint32(number(scalesAt + 4*i)))
 		if !(scale >= 0) || math.IsInf(float64(scale), 0) {
