@@ -1,0 +1,70 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newAppendCommand(a *app) *cobra.Command {
+	var r engine.AppendRequest
+	var m engine.Message
+	cmd := &cobra.Command{
+		Use:   "append CONVERSATION TEXT…",
+		Short: "Add a message to a conversation",
+		Long: `Append adds one message to the end of a conversation, which is made when there is none of that name. TEXT is the arguments as
+one text, or standard input for "-". With --key, a message that the conversation has already is left out. Many messages at
+once come in with import --messages.`,
+		Example: `  memctl append standup "The gale took two cranes out of service" --speaker Ines --time 2026-03-24T09:10:00Z
+  memctl append standup "Noted. Shall I move the Aldebaran?" --role assistant --speaker Scout`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if m.Text, err = a.text(args[1:]); err != nil {
+				return err
+			}
+			r.Conversation, r.Agent, r.Messages = args[0], a.agent, []engine.Message{m}
+			return a.with(cmd.Context(), canWrite|canEmbed|canCreate, func(e *engine.Engine) error {
+				result, err := e.Append(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				return a.printAppended(result)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.Scope, "scope", "", "who shares a new conversation: global, user:x, project:x, agent:x, custom:x")
+	f.StringVar(&m.Role, "role", "user", "user, assistant, system or tool")
+	f.StringVar(&m.Speaker, "speaker", "", "who said it")
+	f.StringVar(&m.Session, "session", "", "the session it was said in")
+	f.StringVar(&m.Caption, "caption", "", "what a picture that came with it shows")
+	f.StringVar(&m.Key, "key", "", "your own key, for writes that may be repeated")
+	f.Var(dateOf(&m.SaidAt), "time", "when it was said (default now)")
+	complete(cmd, "role", engine.Roles())
+	return cmd
+}
+
+func (a *app) printAppended(r *engine.Appended) error {
+	document := struct {
+		ConversationID string   `json:"conversation_id"`
+		IDs            []string `json:"ids"`
+		Added          int      `json:"added"`
+		VectorErr      string   `json:"vector_error,omitempty"`
+	}{ConversationID: r.ConversationID, IDs: r.IDs, Added: r.Added}
+	if r.VectorErr != nil {
+		document.VectorErr = r.VectorErr.Error()
+		a.note("The model failed, so the message has no vector until `memctl index rebuild`: %v", r.VectorErr)
+	}
+	return a.answer(document, func() {
+		for _, id := range r.IDs {
+			switch {
+			case a.quiet:
+				a.printf("%s\n", id)
+			case r.Added == 0:
+				a.printf("Known already as %s.\n", engine.ShortID(id))
+			default:
+				a.printf("Appended %s.\n", engine.ShortID(id))
+			}
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newCheckCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Prove that the file is intact",
+		Long: `Check looks for contradictions in the file: rows without an index, index entries without a row, vectors of a wrong length and
+so on. It changes nothing; the exit code is 1 when there are faults. memctl index rebuild makes the index anew from the rows.`,
+		Example: `  memctl check
+  memctl check --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				faults, err := e.Check(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if err := a.answer(orEmpty(faults), func() { a.printFaults(faults) }); err != nil {
+					return err
+				}
+				if len(faults) > 0 {
+					return errReported
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) printFaults(faults []engine.Fault) {
+	if len(faults) == 0 {
+		a.printf("The file is intact.\n")
+		return
+	}
+	t := a.table("fault", "subject")
+	for _, f := range faults {
+		t.AppendRow([]any{f.Fault, line(f.Subject, 80)})
+	}
+	t.Render()
+	a.note("%s. `memctl index rebuild` makes the index anew from the rows.", plural(len(faults), "fault", "faults"))
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newForgetCommand(a *app) *cobra.Command {
+	var r engine.ForgetRequest
+	var purge bool
+	cmd := &cobra.Command{
+		Use:   "forget ID",
+		Short: "Take a memory out of recall",
+		Long: `Forget takes a memory out of recall and keeps its row, with the time and the reason, for list --standing forgotten.
+--purge removes it for good: its row, its index, and what other memories say of it.`,
+		Example: `  memctl forget k3f9x2ab --reason "was a misunderstanding"
+  memctl forget k3f9x2ab --purge`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.ID, r.Agent = args[0], a.agent
+			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
+				do, done := e.Forget, "Forgot"
+				if purge {
+					do, done = e.Purge, "Purged"
+				}
+				m, err := do(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				return a.answer(map[string]any{"id": m.ID, "purged": purge}, func() {
+					a.printf("%s %s: %s\n", done, engine.ShortID(m.ID), line(m.Level(engine.Abstract), a.width()-20))
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&r.Reason, "reason", "", "why; kept with the memory")
+	cmd.Flags().BoolVar(&purge, "purge", false, "remove it for good")
+	cmd.MarkFlagsMutuallyExclusive("reason", "purge")
+	return cmd
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newIndexCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "index",
+		Short:   "Make the index anew",
+		Long:    `Index looks after what recall searches: words and vectors. Both can always be made anew from the rows.`,
+		Example: `  memctl index rebuild`,
+	}
+	cmd.AddCommand(newIndexRebuildCommand(a))
+	return cmd
+}
+
+func newIndexRebuildCommand(a *app) *cobra.Command {
+	var r engine.RebuildRequest
+	var o engine.Options
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make words and missing vectors anew from the rows",
+		Long: `Rebuild makes the index of words anew, and the vectors of what has none. --vectors makes all vectors anew; --replace-model
+does so with another model than the file's, the one that --model names. It can be interrupted: what is missing then shows
+in stats, and a further rebuild completes it.`,
+		Example: `  memctl index rebuild
+  memctl index rebuild --vectors
+  memctl index rebuild --replace-model --model static`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r.Vectors = r.Vectors || o.ReplaceModel
+			return a.withOptions(cmd.Context(), canWrite|canEmbed, o, func(e *engine.Engine) error {
+				result, err := e.RebuildIndex(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				return a.answer(result, func() {
+					a.printf("%s indexed, %s made.\n", plural(result.Documents, "document", "documents"), plural(result.Vectors, "vector", "vectors"))
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&r.Vectors, "vectors", false, "make all vectors anew, not only missing ones")
+	cmd.Flags().BoolVar(&o.ReplaceModel, "replace-model", false, "take the model that --model names, and make all vectors anew")
+	return cmd
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/embed/distill"
+	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/static"
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newModelCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "model",
+		Short: "List and make embedding models",
+		Long: `A model turns text into the vectors that recall compares. The built-in one, static, needs nothing. Any sentence-transformer
+folder with an ONNX graph can take its place where an ONNX Runtime library is found (MEMCTL_ORT).`,
+		Example: `  memctl model list`,
+	}
+	cmd.AddCommand(newModelListCommand(a), newModelDistillCommand(a))
+	return cmd
+}
+
+// modelEntry is a model that --model accepts.
+type modelEntry struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // built in, folder, table
+	Path string `json:"path,omitempty"`
+}
+
+func newModelListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the models there are, and the file's",
+		Long: `List shows what --model accepts: the built-in model, and the folders and tables under $MEMCTL_MODELS; and which model the
+file's vectors are from.`,
+		Example: `  memctl model list`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			models, err := foundModels(os.Getenv("MEMCTL_MODELS"))
+			if err != nil {
+				return err
+			}
+			models = append([]modelEntry{{Name: "static", Kind: "built in"}}, models...)
+			var stats engine.Stats
+			err = a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				s, err := e.Stats(cmd.Context())
+				if s != nil {
+					stats = *s
+				}
+				return err
+			})
+			if err != nil && !errors.Is(err, engine.ErrNotFound) { // without a file there are models all the same
+				return err
+			}
+			document := map[string]any{"models": models, "file": map[string]any{"model": stats.Model, "dims": stats.Dims}}
+			return a.answer(document, func() {
+				t := a.table("model", "kind", "path")
+				for _, m := range models {
+					t.AppendRow([]any{m.Name, m.Kind, m.Path})
+				}
+				t.Render()
+				a.printf("\nThe built-in model is %s. The file's vectors are from: %s.\n", static.New().Model(), cmp.Or(stats.Model, "none yet"))
+			})
+		},
+	}
+}
+
+// foundModels lists the model folders and tables in a folder; "" has none.
+func foundModels(folder string) (models []modelEntry, err error) {
+	if folder == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		m := modelEntry{Name: entry.Name(), Path: filepath.Join(folder, entry.Name())}
+		switch {
+		case strings.HasSuffix(m.Name, ".table"):
+			m.Kind = "table"
+		case exists(filepath.Join(m.Path, "model.onnx")), exists(filepath.Join(m.Path, "onnx", "model.onnx")):
+			m.Kind = "folder"
+		default:
+			continue
+		}
+		models = append(models, m)
+	}
+	return models, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// distillFlags say what to distil.
+type distillFlags struct {
+	from, name, out string
+	texts           []string
+	dims            int
+}
+
+func newModelDistillCommand(a *app) *cobra.Command {
+	var d distillFlags
+	cmd := &cobra.Command{
+		Use:   "distill",
+		Short: "Make a static table from a sentence model",
+		Long: `Distill makes a table with a vector per token, such as the built-in model is, from a sentence-transformer folder and example
+sentences, one per line. It keeps most of the model's quality at a few hundred times its speed. Two cores need minutes.`,
+		Example: `  memctl model distill --from all-MiniLM-L6-v2 --text sentences.txt --out mine.table
+  memctl remember "Ines likes tea" --model mine.table`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !strings.HasSuffix(d.out, ".table") {
+				return usage("out is %q; allowed: a name that ends in .table", d.out)
+			}
+			return a.distill(cmd.Context(), d)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.from, "from", "", "the folder to learn from, or its name under $MEMCTL_MODELS")
+	f.StringArrayVar(&d.texts, "text", nil, "a file of example sentences; repeatable")
+	f.StringVar(&d.out, "out", "", "the table to write")
+	f.StringVar(&d.name, "name", "", "the new model's name (default that of --out)")
+	f.IntVar(&d.dims, "dims", 256, "length of a vector")
+	for _, name := range []string{"from", "text", "out"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // a flag that is not there
+		}
+	}
+	return cmd
+}
+
+func (a *app) distill(ctx context.Context, d distillFlags) error {
+	texts, err := distill.ReadFiles(d.texts...)
+	if err != nil {
+		return err
+	}
+	m, err := openModel(d.from)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	teacher, ok := m.Embedder.(*onnx.Model)
+	if !ok {
+		return usage("from is %q; allowed: a sentence-transformer folder", d.from)
+	}
+	bar := newProgress(a)
+	defer bar.stop()
+	name := cmp.Or(d.name, strings.TrimSuffix(filepath.Base(d.out), ".table"))
+	table, err := distill.Run(ctx, distill.Config{Encoder: teacher, Tokenizer: teacher.Tokenizer(), Name: name, Dims: d.dims, Texts: texts, Progress: bar.report})
+	if err != nil {
+		return err
+	}
+	bar.stop()
+	if err := writeFile(d.out, func(w io.Writer) error { return table.Write(w) }); err != nil {
+		return err
+	}
+	document := map[string]any{"name": name, "file": d.out, "tokens": len(table.Rows), "sentences": len(texts)}
+	return a.answer(document, func() {
+		a.printf("%s written to %s: %d tokens, learned from %d sentences.\n", name, d.out, len(table.Rows), len(texts))
+	})
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// quietTime is how long a step may take before a log hears of it, and the time between two lines of it.
+const quietTime = 2 * time.Second
+
+// progress shows how far long work is: a bar on a terminal, now and then a line elsewhere.
+type progress struct {
+	w        io.Writer // nil: nobody wants to know
+	terminal bool
+	bar      *progressbar.ProgressBar
+	step     string
+	last     time.Time // of the last line
+}
+
+func newProgress(a *app) *progress {
+	p := &progress{w: a.stderr, terminal: terminal(a.stderr), last: time.Now()}
+	if a.quiet || a.json {
+		p.w = nil
+	}
+	return p
+}
+
+// report is Options.Progress of an engine. A total of 0 is not known.
+func (p *progress) report(step string, done, total int) {
+	switch {
+	case p.w == nil:
+	case !p.terminal:
+		if time.Since(p.last) >= quietTime {
+			p.last = time.Now()
+			fmt.Fprintf(p.w, "%s: %s\n", step, amount(done, total))
+		}
+	default:
+		if total <= 0 {
+			total = -1 // nobody knows: it turns instead of growing
+		}
+		if p.bar == nil || step != p.step {
+			p.stop()
+			p.step = step
+			p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(step),
+				progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
+				progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(30))
+		}
+		p.bar.Set(done) // what a bar can't show is not worth an error
+	}
+}
+
+func amount(done, total int) string {
+	if total <= 0 {
+		return fmt.Sprint(done)
+	}
+	return fmt.Sprintf("%d of %d", done, total)
+}
+
+// stop takes the bar away.
+func (p *progress) stop() {
+	if p.bar != nil {
+		p.bar.Clear()
+		p.bar = nil
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newRecallCommand(a *app) *cobra.Command {
+	var q engine.RecallQuery
+	var weights string
+	var prompt bool
+	cmd := &cobra.Command{
+		Use:   "recall QUERY…",
+		Short: "Find what answers a question",
+		Long: `Recall finds memories, or messages with --kind message, best first: by words and by meaning where there is a model. Finding
+nothing is no failure.
+
+--explain shows how each hit came to its score, what was dropped at which stage, and how long each stage took.
+--prompt prints one escaped block for a model's prompt instead.
+--weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
+		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
+  memctl recall "what broke in the gale" --kind message --conversation standup --explain
+  memctl recall "release day" --as-of 2026-05-01
+  memctl recall "release day" --prompt --limit 5`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if q.Text, err = a.text(args); err != nil {
+				return err
+			}
+			if q.Limit == 0 {
+				return usage("limit is 0; allowed: 1 to 1000")
+			}
+			if err := a.chooseWeights(weights, &q); err != nil {
+				return err
+			}
+			q.Agent = a.agent
+			how := canEmbed
+			if q.Mode == engine.LexicalMode {
+				how = 0
+			}
+			return a.with(cmd.Context(), how, func(e *engine.Engine) error {
+				result, err := e.Recall(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				if prompt {
+					return a.answer(map[string]string{"prompt": result.Prompt()}, func() { a.printf("%s", result.Prompt()) })
+				}
+				result.Hits = orEmpty(result.Hits)
+				return a.answer(result, func() { a.printRecall(result, q) })
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.Var(wordsOf(&q.Kinds), "kind", "memory (default) or message; repeatable")
+	f.Var(wordsOf(&q.Scopes), "scope", "only these scopes; repeatable")
+	f.StringArrayVar(&q.Conversations, "conversation", nil, "only this conversation, by name or id; repeatable")
+	f.Var(wordsOf(&q.Categories), "category", "only these categories; repeatable")
+	f.Var(wordsOf(&q.Tiers), "tier", "only these tiers; repeatable")
+	f.Var(dateOf(&q.Since), "since", "noted or said from then on")
+	f.Var(dateOf(&q.Until), "until", "noted or said before")
+	f.Var(dateOf(&q.AsOf), "as-of", "what was true then (default now)")
+	f.IntVar(&q.Limit, "limit", 10, "at most so many, 1 to 1000")
+	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
+	f.StringVar((*string)(&q.Level), "level", string(engine.Abstract), "how much of each text: l0, l1 or full")
+	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
+	f.BoolVar(&q.Expand, "expand", false, "look for synonyms too")
+	f.BoolVar(&q.Adaptive, "adaptive", false, "skip the recall when the text asks for nothing, such as a greeting")
+	f.BoolVar(&q.Explain, "explain", false, "show how the ranking came about")
+	f.BoolVar(&prompt, "prompt", false, "print a block for a model's prompt")
+	cmd.MarkFlagsMutuallyExclusive("explain", "prompt")
+	complete(cmd, "kind", engine.Kinds())
+	complete(cmd, "category", engine.Categories())
+	complete(cmd, "tier", engine.Tiers())
+	complete(cmd, "mode", engine.Modes())
+	complete(cmd, "level", engine.Levels())
+	complete(cmd, "weights", []string{"memory", "transcript"})
+	return cmd
+}
+
+// chooseWeights fills in the set that a query names, or the weights of a file.
+func (a *app) chooseWeights(name string, q *engine.RecallQuery) error {
+	if !strings.HasSuffix(name, ".json") {
+		q.WeightSet = name
+		return nil
+	}
+	w := engine.MemoryWeights()
+	if len(q.Kinds) == 1 && q.Kinds[0] == engine.MessageKind {
+		w = engine.TranscriptWeights()
+	}
+	q.Weights = &w
+	return a.readJSON(name, &w)
+}
+
+func (a *app) printRecall(r *engine.RecallResult, q engine.RecallQuery) {
+	for _, notice := range r.Notices {
+		a.note("Note: %s.", notice)
+	}
+	switch {
+	case r.Skipped:
+		a.note("The text asks for nothing, so nothing was recalled.")
+	case q.Explain:
+		a.printExplanation(r)
+	case len(r.Hits) == 0:
+		a.note("Nothing found.")
+	case q.Level == engine.Abstract:
+		a.printHits(r.Hits)
+	default:
+		for i, h := range r.Hits {
+			a.printf("%d  %.3f  %s  %s  %s\n%s", i+1, h.Score, engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)), indent(h.Text, "   ", a.width()))
+		}
+	}
+}
+
+func (a *app) printHits(hits []engine.Hit) {
+	t := a.table("", "score", "id", "date", "from", "text")
+	used := 0
+	for _, h := range hits {
+		used = max(used, len(from(h)))
+	}
+	for i, h := range hits {
+		t.AppendRow([]any{i + 1, number(&h.Score, 3), engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)), line(h.Text, a.width()-used-38)})
+	}
+	t.Render()
+}
+
+// from says where a hit is from: a memory's scope, or who said a message.
+func from(h engine.Hit) string {
+	if h.Kind == engine.MessageKind {
+		return cmp.Or(h.Speaker, h.Role)
+	}
+	return h.Scope
+}

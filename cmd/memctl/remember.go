@@ -1,0 +1,96 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newRememberCommand(a *app) *cobra.Command {
+	var r engine.RememberRequest
+	var detail *detailFlags
+	cmd := &cobra.Command{
+		Use:   "remember TEXT…",
+		Short: "Store a memory",
+		Long: `Remember stores one statement: the arguments as one text, or standard input for "-". When it returns, the memory is on disk.
+
+--key makes it idempotent: a second call with the same key and scope changes nothing and gives the id of the first.
+--unique does the same for the same text and scope.`,
+		Example: `  memctl remember "Ines is allergic to penicillin" --scope user:ines --category profile --importance 0.9
+  memctl remember "Release day is Thursday" --scope project:harbor --key release-day
+  echo "a longer text" | memctl remember - --l0 "one line for it"`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if r.Text, err = a.text(args); err != nil {
+				return err
+			}
+			r.Agent = a.agent
+			detail.fill(cmd, &r)
+			return a.with(cmd.Context(), canWrite|canEmbed|canCreate, func(e *engine.Engine) error {
+				result, err := e.Remember(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				return a.printRemembered(result, "Remembered as")
+			})
+		},
+	}
+	detail = newDetailFlags(cmd, &r)
+	cmd.Flags().StringVar(&r.Key, "key", "", "your own key, for writes that may be repeated")
+	cmd.Flags().BoolVar(&r.Unique, "unique", false, "do nothing when the scope has a memory of the same text")
+	return cmd
+}
+
+// detailFlags are the flags of a new memory that can't be bound to a request, as it tells zero from absent.
+type detailFlags struct{ importance, confidence float64 }
+
+// newDetailFlags gives cmd the flags that describe a new memory.
+func newDetailFlags(cmd *cobra.Command, r *engine.RememberRequest) *detailFlags {
+	var d detailFlags
+	f := cmd.Flags()
+	f.StringVar(&r.Scope, "scope", "", "who shares it: global, user:x, project:x, agent:x, custom:x")
+	f.StringVar((*string)(&r.Category), "category", "", "profile, preference, entity, event, case or pattern")
+	f.StringVar((*string)(&r.Tier), "tier", "", "how slowly it fades: core, working (default) or peripheral")
+	f.Float64Var(&d.importance, "importance", 0.7, "0 to 1")
+	f.Float64Var(&d.confidence, "confidence", 0.7, "0 to 1")
+	f.StringVar(&r.L0, "l0", "", "the memory in one line (default the text)")
+	f.StringVar(&r.L1, "l1", "", "an overview in Markdown")
+	f.StringVar(&r.L2, "l2", "", "the full story (default the text)")
+	f.StringVar(&r.Source, "source", "", "where it comes from (default manual)")
+	f.StringVar(&r.FactKey, "fact-key", "", "the slot that a newer memory would replace")
+	f.Var(dateOf(&r.CreatedAt), "created-at", "when it was noted (default now)")
+	f.Var(dateOf(&r.ValidFrom), "valid-from", "since when it is true (default created-at)")
+	f.Var(dateOf(&r.ValidUntil), "valid-until", "when it expires (default never)")
+	complete(cmd, "category", engine.Categories())
+	complete(cmd, "tier", engine.Tiers())
+	complete(cmd, "source", engine.Sources())
+	return &d
+}
+
+func (d *detailFlags) fill(cmd *cobra.Command, r *engine.RememberRequest) {
+	r.Importance = given(cmd, "importance", d.importance)
+	r.Confidence = given(cmd, "confidence", d.confidence)
+}
+
+// printRemembered says what became of a memory; with --quiet only its whole id, for scripts.
+func (a *app) printRemembered(r engine.Remembered, done string) error {
+	document := struct {
+		ID        string `json:"id"`
+		Created   bool   `json:"created"`
+		VectorErr string `json:"vector_error,omitempty"`
+	}{ID: r.ID, Created: r.Created}
+	if r.VectorErr != nil {
+		document.VectorErr = r.VectorErr.Error()
+		a.note("The model failed, so the memory has no vector until `memctl index rebuild`: %v", r.VectorErr)
+	}
+	return a.answer(document, func() {
+		switch {
+		case a.quiet:
+			a.printf("%s\n", r.ID)
+		case !r.Created:
+			a.printf("Known already as %s.\n", engine.ShortID(r.ID))
+		default:
+			a.printf("%s %s.\n", done, engine.ShortID(r.ID))
+		}
+	})
+}

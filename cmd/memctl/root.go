@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "memctl",
+		Short: "A memory for agents, in one file",
+		Long: `memctl keeps what an agent should remember in one file, and finds it again in milliseconds: by words, by meaning, or both.
+
+The file is --db, else the environment variable MEMCTL_DB, else mallard/mallard.db in your data folder. It is a DuckDB
+database that any analyst's tool can read. One process at a time may write it; memctl snapshot makes a copy for readers.
+
+Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the work failed, 2 for wrong usage.`,
+		Example: `  memctl demo
+  memctl remember "Ines is allergic to penicillin" --scope user:ines --category profile
+  memctl recall "what is Ines allergic to?"`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.db, "db", "", "the memory file (default $MEMCTL_DB, else mallard/mallard.db in your data folder)")
+	f.BoolVar(&a.json, "json", false, "print one JSON document, errors too")
+	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
+	f.StringVar(&a.model, "model", envOr("MEMCTL_MODEL", "static"), "embedding model: static, none, a folder or .table file, or a folder's name under $MEMCTL_MODELS")
+	f.BoolVar(&a.quiet, "quiet", false, "print only what was asked for, no notes and no progress")
+	complete(root, "model", []string{"static", "none"})
+
+	root.AddGroup(
+		&cobra.Group{ID: "memory", Title: "Memories:"},
+		&cobra.Group{ID: "talk", Title: "Conversations:"},
+		&cobra.Group{ID: "file", Title: "The file:"},
+		&cobra.Group{ID: "ranking", Title: "Ranking and models:"})
+	add(root, "memory", newRememberCommand(a), newRecallCommand(a), newGetCommand(a), newListCommand(a), newUpdateCommand(a),
+		newForgetCommand(a), newSupersedeCommand(a))
+	add(root, "talk", newAppendCommand(a), newConversationsCommand(a))
+	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newIndexCommand(a),
+		newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a))
+	add(root, "ranking", newWeightsCommand(a), newModelCommand(a))
+	add(root, "", newDemoCommand(a), newVersionCommand(a))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		settle(a, cmd)
+	}
+	return root
+}
+
+func add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.GroupID = group
+		root.AddCommand(cmd)
+	}
+}
+
+// settle makes a command note that it runs, and one that only has subcommands ask for one of them.
+func settle(a *app, cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		settle(a, sub)
+	}
+	switch do := cmd.RunE; {
+	case do != nil:
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.running = true
+			return do(cmd, args)
+		}
+	case cmd.Run == nil:
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			var names []string
+			for _, sub := range cmd.Commands() {
+				names = append(names, sub.Name())
+			}
+			return usage("%s needs one of: %s", cmd.CommandPath(), strings.Join(names, ", "))
+		}
+	}
+}
+
+func envOr(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newStatsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stats",
+		Short: "Count what the file holds",
+		Long: `Stats shows how much the file holds, how much of it can be found by meaning (coverage), and whether the vectors lie as they
+are scanned fastest; memctl index rebuild mends both.`,
+		Example: `  memctl stats
+  memctl stats --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				s, err := e.Stats(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.answer(s, func() { a.printStats(s) })
+			})
+		},
+	}
+}
+
+func (a *app) printStats(s *engine.Stats) {
+	t := a.table()
+	row := func(name, format string, args ...any) { t.AppendRow([]any{name, fmt.Sprintf(format, args...)}) }
+	row("file", "%s, %s", s.Path, size(s.Bytes))
+	row("schema", "%d, language %s", s.Schema, s.Language)
+	row("memories", "%d%s", s.Memories, counts(s.Standings))
+	row("scopes", "%s", strings.Trim(counts(s.Scopes), " ()"))
+	row("categories", "%s", strings.Trim(counts(s.Categories), " ()"))
+	row("tiers", "%s", strings.Trim(counts(s.Tiers), " ()"))
+	row("states", "%s", strings.Trim(counts(s.States), " ()"))
+	row("conversations", "%d", s.Conversations)
+	row("index", "%d terms, %d postings", s.Terms, s.Postings)
+	if s.Model == "" {
+		row("model", "none: recall goes by words")
+	} else {
+		row("model", "%s, %d dimensions", s.Model, s.Dims)
+	}
+	for _, c := range s.Coverage {
+		row("coverage", "%s: %d of %d have a vector", c.Kind, c.Vectors, c.Documents)
+	}
+	if s.FastVectors < 1 {
+		row("layout", "%.0f %% of the vectors are scanned fast; `memctl index rebuild --vectors` mends it", 100*s.FastVectors)
+	}
+	t.Render()
+}
+
+// counts lists how many there are of what, the most frequent first.
+func counts(of map[string]int) string {
+	if len(of) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.SortedFunc(maps.Keys(of), func(x, y string) int { return cmp.Or(of[y]-of[x], strings.Compare(x, y)) }) {
+		parts = append(parts, fmt.Sprintf("%s %d", printable(name), of[name]))
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func size(bytes int64) string {
+	switch {
+	case bytes >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(bytes)/(1<<30))
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
+	}
+	return fmt.Sprintf("%d KB", (bytes+1023)/1024)
+}
