@@ -15,7 +15,7 @@ func (m *Memory) row(docNo int32) ([]driver.Value, error) {
 			return nil, nil
 		}
 		b, err := json.Marshal(v)
-		return string(b), err
+		return json.RawMessage(b), err // the appender would make a JSON string of text
 	}
 	support, err1 := list(m.SupportInfo, m.SupportInfo == nil)
 	contexts, err2 := list(m.Contexts, len(m.Contexts) == 0)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -155,8 +156,12 @@ func updateMemory(ctx context.Context, c *connection, m *Memory) error {
 	}
 	var args []any
 	for i, column := range memoryColumns {
+		value := row[i]
+		if b, ok := value.(json.RawMessage); ok {
+			value = string(b)
+		}
 		if column != "doc_no" && column != "recorded_at" {
-			args = append(args, sql.Named(column, row[i]))
+			args = append(args, sql.Named(column, value))
 		}
 	}
 	if _, err := c.exec(ctx, "memory_update", args...); err != nil {

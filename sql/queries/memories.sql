@@ -1,7 +1,9 @@
 -- name: memory_by_id
 -- One memory, forgotten or not, with its relations.
-SELECT m.*, (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
-             FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
+SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
+                     history::VARCHAR AS history, extra::VARCHAR AS extra),
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+     FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
 FROM memories AS m
 WHERE m.id = $id;
 
@@ -15,8 +17,10 @@ WITH standings AS (
              ELSE 'current' END AS standing
     FROM memories AS m
 )
-SELECT s.* EXCLUDE (standing), (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
-                                FROM memory_relations AS r WHERE r.memory_id = s.id)::VARCHAR AS relations
+SELECT s.* EXCLUDE (standing) REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
+                     history::VARCHAR AS history, extra::VARCHAR AS extra),
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+     FROM memory_relations AS r WHERE r.memory_id = s.id)::VARCHAR AS relations
 FROM standings AS s
 WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
   AND ($categories::VARCHAR[] IS NULL OR category = ANY ($categories::VARCHAR[]))
@@ -30,14 +34,18 @@ LIMIT $limit OFFSET $offset;
 
 -- name: memory_export
 -- Every memory, in the order it was recorded.
-SELECT m.*, (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
-             FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
+SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
+                     history::VARCHAR AS history, extra::VARCHAR AS extra),
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+     FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
 FROM memories AS m
 WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])
 ORDER BY doc_no;
 
 -- name: memories_by_id
-SELECT m.*, NULL::VARCHAR AS relations
+SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
+                     history::VARCHAR AS history, extra::VARCHAR AS extra),
+    NULL::VARCHAR AS relations
 FROM memories AS m
 WHERE m.id = ANY ($ids::VARCHAR[]);
 
