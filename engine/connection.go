@@ -70,10 +70,28 @@ func openError(path string, err error) error {
 	switch {
 	case strings.Contains(text, "Could not set lock"):
 		return fmt.Errorf("%w: %s is open in another process; stop it, or read a copy made with `memctl snapshot` there (%s)", ErrLocked, path, firstLine(text))
-	case strings.Contains(text, "not a valid DuckDB database file"), strings.Contains(text, "Corrupt"), strings.Contains(text, "checksum"):
+	case damaged(err):
 		return fmt.Errorf("%w: %s: %s", ErrCorrupt, path, firstLine(text))
 	}
 	return err
+}
+
+// queryError is err of a named query; a block that can't be read makes it ErrCorrupt.
+func queryError(name string, err error) error {
+	if damaged(err) {
+		return fmt.Errorf("query %s: %w: %w", name, ErrCorrupt, err)
+	}
+	return fmt.Errorf("query %s: %w", name, err)
+}
+
+// damaged knows DuckDB's errors about a file that is not as it was written.
+func damaged(err error) bool {
+	for _, words := range []string{"not a valid DuckDB database file", "Corrupt database file", "Could not read enough bytes"} {
+		if strings.Contains(err.Error(), words) {
+			return true
+		}
+	}
+	return false
 }
 
 func firstLine(s string) string {
@@ -101,21 +119,26 @@ func (c *connection) statement(ctx context.Context, name string) (*sql.Stmt, err
 	}
 	stmt, err := c.conn.PrepareContext(ctx, sqlfiles.Query(name))
 	if err != nil {
-		return nil, fmt.Errorf("query %s: %w", name, err)
+		return nil, queryError(name, err)
 	}
 	c.prepared[name] = stmt
 	return stmt, nil
 }
 
-// query runs a named query that gives rows.
-func (c *connection) query(ctx context.Context, name string, args ...any) (*sql.Rows, error) {
-	stmt, err := c.statement(ctx, name)
-	if err != nil {
-		return nil, err
+// query runs a named query that gives rows. One without parameters is not prepared: DuckDB would plan it once, with the
+// statistics of that moment, and miss later rows.
+func (c *connection) query(ctx context.Context, name string, args ...any) (rows *sql.Rows, err error) {
+	if len(args) == 0 {
+		rows, err = c.conn.QueryContext(ctx, sqlfiles.Query(name))
+	} else {
+		stmt, prepareErr := c.statement(ctx, name)
+		if prepareErr != nil {
+			return nil, prepareErr
+		}
+		rows, err = stmt.QueryContext(ctx, args...)
 	}
-	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, fmt.Errorf("query %s: %w", name, err)
+		return nil, queryError(name, err)
 	}
 	return rows, nil
 }
@@ -129,11 +152,11 @@ func (c *connection) each(ctx context.Context, name string, scan func(*sql.Rows)
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return fmt.Errorf("query %s: %w", name, err)
+			return queryError(name, err)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("query %s: %w", name, err)
+		return queryError(name, err)
 	}
 	return nil
 }
@@ -155,7 +178,7 @@ func (c *connection) exec(ctx context.Context, name string, args ...any) (int64,
 	}
 	result, err := stmt.ExecContext(ctx, args...)
 	if err != nil {
-		return 0, fmt.Errorf("query %s: %w", name, err)
+		return 0, queryError(name, err)
 	}
 	return result.RowsAffected()
 }

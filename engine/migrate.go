@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -49,12 +50,8 @@ func (e *Engine) applied(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours := false
-	for _, name := range tables {
-		ours = ours || name == "migrations"
-	}
 	switch {
-	case ours:
+	case slices.Contains(tables, "migrations") && slices.Contains(tables, "documents") && slices.Contains(tables, "settings"):
 	case len(tables) > 0 || e.opts.ReadOnly:
 		return nil, fmt.Errorf("%w: a DuckDB file that is not Mallard's", ErrCorrupt)
 	default:

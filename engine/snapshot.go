@@ -15,6 +15,7 @@ import (
 
 // Snapshot writes a consistent copy of the whole file to out, which must not exist. Other processes and a plain DuckDB shell can
 // open the copy while this engine goes on; writers wait until it is made, readers do not. A copy that was broken off is removed.
+// Errors: ErrExists, ErrReadOnly.
 func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	if err := checkText("out", out); err != nil || strings.TrimSpace(out) == "" {
 		return fmt.Errorf("snapshot: %w", errors.Join(err, invalid("out", out, "the name of a new file")))
@@ -29,6 +30,9 @@ func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	defer e.using.RUnlock()
 	if e.closed {
 		return fmt.Errorf("snapshot: %w", ErrClosed)
+	}
+	if e.opts.ReadOnly {
+		return fmt.Errorf("snapshot: %w and can't reach other files; nobody writes to this one, so copy it", ErrReadOnly)
 	}
 	e.writer.Lock()
 	defer e.writer.Unlock()
