@@ -112,16 +112,23 @@ func newConnection(ctx context.Context, db *sql.DB) (*connection, error) {
 	return &connection{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
 }
 
-// statement prepares a named query once.
-func (c *connection) statement(ctx context.Context, name string) (*sql.Stmt, error) {
-	if stmt, ok := c.prepared[name]; ok {
+// statement prepares a named query once for each pattern of NULLs among its arguments: once a statement has run with a NULL,
+// the driver knows no type for that parameter and binds no value to it.
+func (c *connection) statement(ctx context.Context, name string, args []any) (*sql.Stmt, error) {
+	key := name
+	for _, arg := range args {
+		if named, ok := arg.(sql.NamedArg); ok && named.Value == nil {
+			key += " " + named.Name
+		}
+	}
+	if stmt, ok := c.prepared[key]; ok {
 		return stmt, nil
 	}
 	stmt, err := c.conn.PrepareContext(ctx, sqlfiles.Query(name))
 	if err != nil {
 		return nil, queryError(name, err)
 	}
-	c.prepared[name] = stmt
+	c.prepared[key] = stmt
 	return stmt, nil
 }
 
@@ -131,7 +138,7 @@ func (c *connection) query(ctx context.Context, name string, args ...any) (rows 
 	if len(args) == 0 {
 		rows, err = c.conn.QueryContext(ctx, sqlfiles.Query(name))
 	} else {
-		stmt, prepareErr := c.statement(ctx, name)
+		stmt, prepareErr := c.statement(ctx, name, args)
 		if prepareErr != nil {
 			return nil, prepareErr
 		}
@@ -172,7 +179,7 @@ func (c *connection) one(ctx context.Context, name string, dest []any, args ...a
 
 // exec runs a named statement and gives the number of rows it changed.
 func (c *connection) exec(ctx context.Context, name string, args ...any) (int64, error) {
-	stmt, err := c.statement(ctx, name)
+	stmt, err := c.statement(ctx, name, args)
 	if err != nil {
 		return 0, err
 	}

@@ -68,6 +68,9 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if e.db, err = openDatabase(ctx, e.path, o); err != nil {
 		return nil, err
 	}
+	if e.guard != nil {
+		e.guard.created()
+	}
 	if e.conn, err = newConnection(ctx, e.db); err != nil {
 		return nil, err
 	}
@@ -123,8 +126,10 @@ func (e *Engine) adoptLanguage(ctx context.Context) error {
 			return err
 		}
 	}
-	e.analyzer, err = text.NewAnalyzer(language)
-	return err
+	if e.analyzer, err = text.NewAnalyzer(language); err != nil {
+		return fmt.Errorf("%w: setting language: %w", ErrCorrupt, err)
+	}
+	return nil
 }
 
 // Path is the absolute name of the file, or ":memory:".

@@ -14,10 +14,11 @@ var openFiles struct {
 	held []*guard
 }
 
-// guard is one handle's claim on a file, by its path and, as soon as it exists, by what the file system says it is; a symbolic
-// or hard link is the same file.
+// guard is one handle's claim on a file, by its path and, as soon as it exists, by what the file system says it is; a link is
+// the same file, and so is one that was moved.
 type guard struct {
 	path     string
+	info     os.FileInfo // nil until the file exists
 	readOnly bool
 }
 
@@ -31,15 +32,23 @@ func acquire(path string, readOnly bool) (*guard, error) {
 	defer openFiles.Unlock()
 	info, _ := os.Stat(resolved)
 	for _, g := range openFiles.held {
-		other, _ := os.Stat(g.path)
-		same := g.path == resolved || info != nil && other != nil && os.SameFile(info, other)
+		same := g.path == resolved || info != nil && g.info != nil && os.SameFile(info, g.info)
 		if same && !(readOnly && g.readOnly) {
 			return nil, fmt.Errorf("%w: %s is open in this process already, as %s; share that engine, or close it first", ErrLocked, path, g.path)
 		}
 	}
-	g := &guard{resolved, readOnly}
+	g := &guard{resolved, info, readOnly}
 	openFiles.held = append(openFiles.held, g)
 	return g, nil
+}
+
+// created notes what file it is, once it exists.
+func (g *guard) created() {
+	openFiles.Lock()
+	defer openFiles.Unlock()
+	if info, err := os.Stat(g.path); err == nil {
+		g.info = info
+	}
 }
 
 // release gives the file up.
