@@ -1,0 +1,130 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// TestSecondHandle: one handle has a file alone, by whatever name the second one comes.
+func TestSecondHandle(t *testing.T) {
+	path := newFile(t)
+	dir := filepath.Dir(path)
+	e := openFile(t, path, engine.Options{})
+	symbolic, hard, folder := filepath.Join(dir, "symbolic.db"), filepath.Join(dir, "hard.db"), filepath.Join(t.TempDir(), "folder")
+	for _, err := range []error{os.Symlink(path, symbolic), os.Link(path, hard), os.Symlink(dir, folder)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	second := func(name string, readOnly bool) {
+		t.Helper()
+		e, err := engine.Open(t.Context(), name, engine.Options{ReadOnly: readOnly})
+		if err == nil {
+			e.Close()
+		}
+		if !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "close it first") {
+			t.Errorf("second handle by %s, read-only %t: %v: want ErrLocked that names what to do", name, readOnly, err)
+		}
+	}
+	names := []string{path, "mallard.db", "./x/../mallard.db", symbolic, hard, filepath.Join(folder, "mallard.db")}
+	for _, name := range names {
+		second(name, false)
+		second(name, true)
+	}
+	moved := filepath.Join(dir, "moved.db")
+	if err := os.Rename(path, moved); err != nil {
+		t.Fatal(err)
+	}
+	second(moved, false)
+	if err := os.Rename(moved, path); err != nil {
+		t.Fatal(err)
+	}
+	stock(t, e)
+	closeFile(t, e)
+	intact(t, openFile(t, hard, engine.Options{})) // free again
+}
+
+func TestReadOnlyHandlesShare(t *testing.T) {
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{})
+	stock(t, e)
+	closeFile(t, e)
+	a, b := openFile(t, path, engine.Options{ReadOnly: true}), openFile(t, path, engine.Options{ReadOnly: true})
+	intact(t, a)
+	intact(t, b)
+	if _, err := engine.Open(t.Context(), path, engine.Options{}); !errors.Is(err, engine.ErrLocked) {
+		t.Errorf("a writer beside readers: %v", err)
+	}
+	closeFile(t, a)
+	intact(t, b)
+	if _, err := engine.Open(t.Context(), path, engine.Options{}); !errors.Is(err, engine.ErrLocked) {
+		t.Errorf("a writer beside the last reader: %v", err)
+	}
+	closeFile(t, b)
+	openFile(t, path, engine.Options{})
+}
+
+// TestManyOpenAtOnce: of many that open one new file at the same moment, one gets it.
+func TestManyOpenAtOnce(t *testing.T) {
+	path := newFile(t)
+	got := make(chan *engine.Engine, 8)
+	var group sync.WaitGroup
+	for range cap(got) {
+		group.Go(func() {
+			e, err := engine.Open(t.Context(), path, engine.Options{})
+			if err == nil {
+				got <- e
+			} else if !errors.Is(err, engine.ErrLocked) {
+				t.Errorf("got %v: want ErrLocked", err)
+			}
+		})
+	}
+	group.Wait()
+	if len(got) != 1 {
+		t.Errorf("%d handles on one file", len(got))
+	}
+	for range len(got) {
+		e := <-got
+		intact(t, e)
+		e.Close()
+	}
+}
+
+// TestOtherProcess: a file is a writer's alone, and readers' together, across processes too.
+func TestOtherProcess(t *testing.T) {
+	path := newFile(t)
+	closeFile(t, openFile(t, path, engine.Options{}))
+	refused := func(err error) bool {
+		return errors.Is(err, engine.ErrLocked) && strings.Contains(err.Error(), "another process") && strings.Contains(err.Error(), "snapshot")
+	}
+	for _, test := range []struct {
+		theirs       string
+		readOnly, ok bool
+	}{{"hold", false, false}, {"hold", true, false}, {"hold-read-only", false, false}, {"hold-read-only", true, true}} {
+		c := spawn(t, test.theirs, path)
+		c.ready(t)
+		e, err := engine.Open(t.Context(), path, engine.Options{ReadOnly: test.readOnly})
+		if err == nil {
+			e.Close()
+		}
+		if test.ok != (err == nil) || err != nil && !refused(err) {
+			t.Errorf("%s in another process, read-only %t: %v", test.theirs, test.readOnly, err)
+		}
+		c.kill()
+	}
+	e := openFile(t, path, engine.Options{})
+	for _, role := range []string{"open", "hold-read-only"} { // the other direction
+		if r, _ := spawn(t, role, path).next(t); !strings.Contains(r.Err, "another process") || !strings.Contains(r.Err, "snapshot") {
+			t.Errorf("%s while we write: child says %+v", role, r)
+		}
+	}
+	stock(t, e)
+	intact(t, e)
+}
