@@ -26,6 +26,9 @@ func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	if _, err := os.Stat(out); err == nil {
 		return fmt.Errorf("snapshot: %w: %s", ErrExists, out)
 	}
+	if _, err := os.Stat(filepath.Dir(out)); err != nil {
+		return fmt.Errorf("snapshot: %w: the folder must exist", err)
+	}
 	e.using.RLock()
 	defer e.using.RUnlock()
 	if e.closed {
@@ -61,12 +64,12 @@ func (e *Engine) snapshot(ctx context.Context, out string) (err error) {
 	if _, err := c.one(ctx, "sequence_next", []any{&start}); err != nil {
 		return err
 	}
+	defer func() { // also when attaching was broken off halfway
+		err = errors.Join(err, c.execDDL(context.WithoutCancel(ctx), sqlfiles.Query("snapshot_detach")))
+	}()
 	if err := c.execDDL(ctx, sqlfiles.Query("snapshot_attach"), "{path}", strings.ReplaceAll(out, "'", "''"), "{version}", storageVersion); err != nil {
 		return err
 	}
-	defer func() {
-		err = errors.Join(err, c.execDDL(context.WithoutCancel(ctx), sqlfiles.Query("snapshot_detach")))
-	}()
 	if err := c.execDDL(ctx, sqlfiles.Query("migrations_create")); err != nil {
 		return err
 	}

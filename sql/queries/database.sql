@@ -1,7 +1,7 @@
 -- name: attach
 -- Opens the file. Small row groups and uncompressed vectors make a scan of the vectors four times as fast; both hold for as
 -- long as the file is open, not for the file. The storage version is the oldest DuckDB that can read it.
-ATTACH '{path}' AS mallard ({options}ROW_GROUP_SIZE 16384);
+ATTACH '{path}' AS mallard ({options}TYPE duckdb, ROW_GROUP_SIZE 16384);
 
 -- name: configure
 -- What holds for the whole instance, set once before the file is attached. The checkpoint threshold bounds what a reopening
@@ -58,7 +58,7 @@ DELETE FROM settings WHERE name = $name;
 
 -- name: snapshot_attach
 -- A new file that nobody has open.
-ATTACH '{path}' AS snapshot (ROW_GROUP_SIZE 16384, STORAGE_VERSION '{version}');
+ATTACH '{path}' AS snapshot (TYPE duckdb, ROW_GROUP_SIZE 16384, STORAGE_VERSION '{version}');
 USE snapshot;
 
 -- name: snapshot_table
@@ -73,7 +73,7 @@ CREATE SEQUENCE doc_nos START {start};
 
 -- name: snapshot_detach
 USE mallard;
-DETACH snapshot;
+DETACH DATABASE IF EXISTS snapshot;
 
 -- name: sequence_next
 -- The number that the next document will get.
