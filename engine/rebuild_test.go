@@ -1,0 +1,178 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// content is the index without the numbers of terms, which a rebuild gives anew.
+func content(t *testing.T, e *engine.Engine) map[string][][]any {
+	t.Helper()
+	return map[string][][]any{
+		"documents": rowsOf(t, e, "SELECT * REPLACE (round(length, 3) AS length) FROM documents WHERE live ORDER BY doc_no"),
+		"forgotten": rowsOf(t, e, "SELECT * EXCLUDE (length) FROM documents WHERE NOT live ORDER BY doc_no"),
+		"postings":  rowsOf(t, e, "SELECT term, kind, doc_no, round(tf, 3) FROM postings JOIN terms USING (term_no) ORDER BY ALL"),
+		"totals":    rowsOf(t, e, "SELECT kind, documents, round(length, 3) FROM kind_stats ORDER BY kind"),
+		"vectors":   rowsOf(t, e, "SELECT doc_no, v::VARCHAR FROM vectors ORDER BY doc_no"),
+		"memories":  rowsOf(t, e, "SELECT * EXCLUDE (extra) FROM memories ORDER BY id"),
+		"messages":  rowsOf(t, e, "FROM messages ORDER BY id"),
+	}
+}
+
+// clustered reports whether the postings of each term stand side by side.
+func clustered(t *testing.T, e *engine.Engine) bool {
+	t.Helper()
+	return len(rowsOf(t, e, "SELECT 1 FROM (SELECT term_no < lag(term_no) OVER (ORDER BY rowid) AS back FROM postings) WHERE back")) == 0
+}
+
+func TestRebuildMakesTheSame(t *testing.T) {
+	ctx := t.Context()
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	stock(t, e)
+	fill(t, e, 30)
+	want := content(t, e)
+	if clustered(t, e) {
+		t.Fatal("postings of a file written bit by bit are clustered: the test shows nothing")
+	}
+	for i, r := range []engine.RebuildRequest{{}, {Vectors: true}, {}, {Vectors: true}} {
+		built, err := e.RebuildIndex(ctx, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors := 0
+		if r.Vectors {
+			vectors = len(want["vectors"])
+		}
+		equal(t, fmt.Sprintf("rebuild %d", i), &engine.Rebuilt{Documents: len(want["documents"]) + len(want["forgotten"]), Vectors: vectors}, built)
+		equal(t, fmt.Sprintf("content after rebuild %d", i), want, content(t, e))
+		intact(t, e)
+		if !clustered(t, e) {
+			t.Errorf("postings are not clustered after rebuild %d", i)
+		}
+	}
+	fill(t, e, 5) // words that were known before, numbered anew
+	intact(t, e)
+	want = content(t, e)
+	closeFile(t, e)
+	e = openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	intact(t, e)
+	equal(t, "content after reopening", want, content(t, e))
+}
+
+// fill adds memories and messages of random words.
+func fill(t testing.TB, e *engine.Engine, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(n), 7))
+	for range n {
+		_, err1 := e.Remember(context.Background(), engine.RememberRequest{Text: sentence(rng)})
+		_, err2 := e.Append(context.Background(), engine.AppendRequest{Conversation: "filled", Messages: []engine.Message{{Text: sentence(rng)}}})
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRebuildCancelled breaks rebuilds off wherever they report progress; the file stays whole, and a further one completes it.
+func TestRebuildCancelled(t *testing.T) {
+	cancel, step := func() {}, "" // what to call at which step
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Progress: func(at string, _, _ int) {
+		if at == step {
+			cancel()
+		}
+	}})
+	stock(t, e)
+	many := make([]engine.RememberRequest, 2200) // more than two batches
+	rng := rand.New(rand.NewPCG(3, 3))
+	for i := range many {
+		many[i].Text = sentence(rng)
+	}
+	if _, err := e.RememberMany(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	want := content(t, e)
+	for _, step = range []string{"words", "vectors"} {
+		ctx, stop := context.WithCancel(t.Context())
+		cancel = stop
+		if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true}); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled at %s: %v: want context.Canceled", step, err)
+		}
+		stop()
+		intact(t, e)
+		got := content(t, e)
+		if missing := len(want["vectors"]) - len(got["vectors"]); (missing > 0) != (step == "vectors") {
+			t.Errorf("cancelled at %s: %d vectors are missing", step, missing)
+		}
+		delete(got, "vectors")
+		if step == "words" {
+			got = content(t, e)
+		} else {
+			got["vectors"] = want["vectors"]
+		}
+		equal(t, "content after a rebuild cancelled at "+step, want, got)
+	}
+	step = ""
+	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "content after completing", want, content(t, e))
+}
+
+func TestRebuildWithoutModel(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	stock(t, e)
+	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{Vectors: true}); !errors.Is(err, engine.ErrNoEmbedder) {
+		t.Errorf("vectors without a model: %v", err)
+	}
+	built, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{})
+	if err != nil || built.Documents == 0 || built.Vectors != 0 {
+		t.Errorf("rebuilt %+v, %v", built, err)
+	}
+}
+
+// TestNumbersAreNeverUsedAgain: not that of the newest document after it was purged, not after reopening, nor after a rebuild,
+// nor in a snapshot.
+func TestNumbersAreNeverUsedAgain(t *testing.T) {
+	ctx := t.Context()
+	path := newFile(t)
+	o := engine.Options{Embedder: enginetest.Words{}}
+	e := openFile(t, path, o)
+	highest := int32(0)
+	rememberAndPurge := func() {
+		t.Helper()
+		r, err := e.Remember(ctx, engine.RememberRequest{Text: "here for a moment"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		no := rowsOf(t, e, "SELECT doc_no FROM memories WHERE id = '"+r.ID+"'")[0][0].(int32)
+		if no <= highest {
+			t.Errorf("document %d after %d", no, highest)
+		}
+		highest = no
+		if _, err := e.Purge(ctx, engine.ForgetRequest{ID: r.ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		rememberAndPurge()
+		closeFile(t, e)
+		e = openFile(t, path, o)
+	}
+	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	rememberAndPurge()
+	copied := newFile(t)
+	if err := e.Snapshot(ctx, copied); err != nil {
+		t.Fatal(err)
+	}
+	closeFile(t, e)
+	e = openFile(t, copied, o)
+	rememberAndPurge()
+}

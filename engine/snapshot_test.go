@@ -1,0 +1,250 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// bm25 ranks memories in plain SQL, as docs for analysts do it: the macros' words, and the surfaces' terms.
+const bm25 = `
+	SELECT m.text
+	FROM postings AS p
+	JOIN documents AS d USING (doc_no)
+	JOIN memories AS m ON m.id = d.owner_id
+	JOIN kind_stats AS s ON s.kind = p.kind
+	JOIN (SELECT term_no, count(*) AS df FROM postings WHERE kind = 'memory' GROUP BY term_no) AS f USING (term_no)
+	WHERE p.kind = 'memory' AND term_no IN (SELECT term_no FROM surfaces WHERE surface IN (SELECT unnest(words('black TEA'))))
+	GROUP BY m.text
+	ORDER BY sum(bm25(idf(s.documents, f.df), p.tf, d.length, s.length / s.documents, 1.2, 0.75)) DESC
+	LIMIT 1`
+
+func TestSnapshotIsTheFile(t *testing.T) {
+	ctx := t.Context()
+	o := engine.Options{Embedder: enginetest.Words{}}
+	e := enginetest.Open(t, o)
+	stock(t, e)
+	fill(t, e, 10)
+	if err := e.SetWeights(ctx, "own", engine.TranscriptWeights()); err != nil {
+		t.Fatal(err)
+	}
+	out := newFile(t)
+	if err := e.Snapshot(ctx, out); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "files", []string{out}, filesIn(t, filepath.Dir(out)))
+	want, recalled := content(t, e), recallTexts(t, e)
+
+	o.ReadOnly = true
+	c := openFile(t, out, o)
+	intact(t, c)
+	equal(t, "content of the copy", want, content(t, c))
+	equal(t, "recall in the copy", recalled, recallTexts(t, c))
+	if sets, err := c.WeightSets(ctx); err != nil || sets["own"] != engine.TranscriptWeights() {
+		t.Errorf("weights of the copy: %v, %v", sets, err)
+	}
+	closeFile(t, c)
+
+	for _, options := range []string{"access_mode=read_only", ""} {
+		db := plainDuckDB(t, out, options)
+		for query, want := range map[string]string{
+			bm25: "Ines prefers black tea in the morning",
+			"SELECT text FROM report.memories WHERE standing = 'superseded'":                "Bruno moved to Porto",
+			"SELECT text FROM report.forgotten":                                             "The café closes at six",
+			"SELECT text FROM report.messages WHERE conversation = 'breakfast' AND seq = 2": "Two bags of green tea.",
+			"SELECT coverage::VARCHAR FROM report.coverage WHERE kind = 'memory'":           "1.0",
+			"SELECT decay_multiplier(0.0, 'core')::DECIMAL(3, 2)::VARCHAR":                  "0.93",
+			"SELECT extra->>'from' FROM memories WHERE text LIKE 'Ines%'":                   "stock",
+		} {
+			var got string
+			if err := db.QueryRow(query).Scan(&got); err != nil || got != want {
+				t.Errorf("plain DuckDB, %q: %s\n%q, %v: want %q", options, query, got, err, want)
+			}
+		}
+		db.Close()
+	}
+}
+
+func recallTexts(t *testing.T, e *engine.Engine) (texts []string) {
+	t.Helper()
+	r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "black tea with word12 word77", Kinds: engine.Kinds(), Limit: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range r.Hits {
+		texts = append(texts, fmt.Sprintf("%s %.6f", h.ID, h.Score))
+	}
+	return texts
+}
+
+func filesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, filepath.Join(dir, entry.Name()))
+	}
+	return names
+}
+
+// TestSnapshotKeepsTheLayout: small tables compressed as the schema says, vectors as they are.
+func TestSnapshotKeepsTheLayout(t *testing.T) {
+	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
+	many := make([]engine.RememberRequest, 3000) // enough for a column to be worth compressing
+	for i := range many {
+		many[i].Text = fmt.Sprintf("word%d and word%d met at the harbour", i%100, i%7)
+	}
+	if _, err := e.RememberMany(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	out := newFile(t)
+	if err := e.Snapshot(t.Context(), out); err != nil {
+		t.Fatal(err)
+	}
+	path := e.Path()
+	closeFile(t, e)
+	layout := func(path string) map[string]string {
+		t.Helper()
+		db := plainDuckDB(t, path, "access_mode=read_only")
+		defer db.Close()
+		columns := map[string]string{}
+		for _, table := range []string{"memories", "documents", "postings", "terms", "surfaces", "vectors_1"} {
+			rows, err := db.Query("SELECT column_name || ' ' || segment_type, string_agg(DISTINCT compression, ', ' ORDER BY compression) FROM pragma_storage_info('" + table + "') WHERE segment_type <> 'VALIDITY' GROUP BY ALL")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rows.Next() {
+				var column, compression string
+				if err := rows.Scan(&column, &compression); err != nil {
+					t.Fatal(err)
+				}
+				columns[table+"."+column] = compression
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return columns
+	}
+	want, got := layout(path), layout(out)
+	equal(t, "layout", want, got)
+	for column, compression := range map[string]string{"vectors_1.v FLOAT": "Uncompressed", "postings.term_no INTEGER": "BitPacking", "memories.text VARCHAR": "DICT_FSST"} {
+		if got[column] != compression {
+			t.Errorf("%s is %q in the copy: want %s; there are %v", column, got[column], compression, got)
+		}
+	}
+}
+
+func TestSnapshotWhileWriting(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	o := engine.Options{Embedder: enginetest.Words{}}
+	e := enginetest.Open(t, o)
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for w := range 2 {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := e.Remember(ctx, engine.RememberRequest{ID: fmt.Sprintf("mem_%d_%d", w, n), Text: fmt.Sprintf("number %d of writer %d", n, w)}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		before := len(rowsOf(t, e, "SELECT id FROM memories"))
+		out := newFile(t)
+		if err := e.Snapshot(ctx, out); err != nil {
+			t.Fatal(err)
+		}
+		after := len(rowsOf(t, e, "SELECT id FROM memories"))
+		c := openFile(t, out, o)
+		intact(t, c)
+		if n := len(rowsOf(t, c, "SELECT id FROM memories")); n < before || n > after {
+			t.Errorf("%d memories in the copy: want %d to %d", n, before, after)
+		}
+		closeFile(t, c)
+	}
+	close(stop)
+	writers.Wait()
+}
+
+func TestSnapshotRefuses(t *testing.T) {
+	ctx := t.Context()
+	e := enginetest.Open(t, engine.Options{})
+	stock(t, e)
+	taken := filepath.Join(t.TempDir(), "taken.db")
+	if err := os.WriteFile(taken, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for out, want := range map[string]error{
+		taken: engine.ErrExists, e.Path(): engine.ErrExists, t.TempDir(): engine.ErrExists, "": engine.ErrInvalid, " ": engine.ErrInvalid,
+		"a\x00b": engine.ErrInvalid, filepath.Join(t.TempDir(), "none", "x.db"): os.ErrNotExist,
+	} {
+		if err := e.Snapshot(ctx, out); !errors.Is(err, want) {
+			t.Errorf("snapshot to %q: %v: want %v", out, err, want)
+		}
+	}
+	if b, err := os.ReadFile(taken); err != nil || string(b) != "mine" {
+		t.Errorf("the file that was there has %q, %v", b, err)
+	}
+	odd := filepath.Join(t.TempDir(), `it's; "odd" {version}.db`)
+	if err := e.Snapshot(ctx, odd); err != nil {
+		t.Errorf("snapshot to %s: %v", odd, err)
+	}
+	intact(t, openFile(t, odd, engine.Options{ReadOnly: true}))
+}
+
+// TestSnapshotCancelled breaks snapshots off at many moments: nothing is left of them, and the engine goes on.
+func TestSnapshotCancelled(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	stock(t, e)
+	fill(t, e, 10)
+	dir := t.TempDir()
+	start := time.Now()
+	if err := e.Snapshot(t.Context(), filepath.Join(t.TempDir(), "whole.db")); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(start)
+	broken := 0
+	for i := range 16 {
+		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/16)
+		out := filepath.Join(dir, fmt.Sprintf("%d.db", i))
+		err := e.Snapshot(ctx, out)
+		cancel()
+		if err == nil {
+			os.Remove(out)
+			continue
+		}
+		broken++
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("broken off: %v: want context.DeadlineExceeded", err)
+		}
+	}
+	if broken == 0 {
+		t.Error("no snapshot was broken off")
+	}
+	equal(t, "files left", nil, filesIn(t, dir))
+	if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "life goes on"}); err != nil {
+		t.Error(err)
+	}
+	if err := e.Snapshot(t.Context(), filepath.Join(dir, "last.db")); err != nil {
+		t.Error(err)
+	}
+}
