@@ -29,7 +29,8 @@ type app struct {
 	db, agent, model string
 	json, quiet      bool
 
-	running bool // flags and arguments were in order, the command itself is at work
+	progress *progress // of the work under way; nil: none
+	running  bool      // flags and arguments were in order, the command itself is at work
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
@@ -136,7 +137,7 @@ func (a *app) with(ctx context.Context, how access, do func(*engine.Engine) erro
 	return a.withOptions(ctx, how, engine.Options{}, do)
 }
 
-func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do func(*engine.Engine) error) (err error) {
+func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do func(*engine.Engine) error) error {
 	path, err := a.path(how)
 	if err != nil {
 		return err
@@ -160,8 +161,7 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	return do(e)
+	return errors.Join(do(e), e.Close()) // not deferred: an engine at work when it panics can't be closed
 }
 
 // path is the file's: --db, else MEMCTL_DB, else the user's own, whose folder is made with it.

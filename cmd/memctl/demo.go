@@ -82,7 +82,7 @@ type demoQuestion struct {
 	Demo         bool          `json:"demo"`
 }
 
-func (a *app) playDemo(ctx context.Context, path string) (d *played, err error) {
+func (a *app) playDemo(ctx context.Context, path string) (*played, error) {
 	start := time.Now()
 	model, err := openModel(a.model)
 	if err != nil {
@@ -93,7 +93,17 @@ func (a *app) playDemo(ctx context.Context, path string) (d *played, err error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	d, err := play(ctx, e)
+	if err = errors.Join(err, e.Close()); err != nil {
+		return nil, err
+	}
+	d.Seconds = time.Since(start).Seconds()
+	return d, nil
+}
+
+// play imports the history and asks the questions.
+func play(ctx context.Context, e *engine.Engine) (d *played, err error) {
+	start := time.Now()
 	d = &played{}
 	if d.Memories, err = demoImport(ctx, "memories.jsonl", e.Import); err != nil {
 		return nil, err
@@ -113,7 +123,6 @@ func (a *app) playDemo(ctx context.Context, path string) (d *played, err error) 
 		}
 		d.Answers = append(d.Answers, answer)
 	}
-	d.Seconds = time.Since(start).Seconds()
 	return d, nil
 }
 

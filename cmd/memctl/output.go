@@ -27,6 +27,7 @@ func (a *app) printJSON(v any) error {
 
 // answer prints a document for machines, or lets person print for people.
 func (a *app) answer(document any, person func()) error {
+	a.progress.stop()
 	if a.json {
 		return a.printJSON(document)
 	}

@@ -20,12 +20,13 @@ type progress struct {
 	last     time.Time // of the last line
 }
 
+// newProgress makes the progress of a call; its answer takes the bar away.
 func newProgress(a *app) *progress {
-	p := &progress{w: a.stderr, terminal: terminal(a.stderr), last: time.Now()}
+	a.progress = &progress{w: a.stderr, terminal: terminal(a.stderr), last: time.Now()}
 	if a.quiet || a.json {
-		p.w = nil
+		a.progress.w = nil
 	}
-	return p
+	return a.progress
 }
 
 // report is Options.Progress of an engine. A total of 0 is not known.
@@ -59,9 +60,10 @@ func amount(done, total int) string {
 	return fmt.Sprintf("%d of %d", done, total)
 }
 
-// stop takes the bar away.
+// stop takes the bar away, if there is one.
 func (p *progress) stop() {
-	if p.bar != nil {
+	if p != nil && p.bar != nil {
+		p.bar.Exit() // the bar of an unknown total turns by itself
 		p.bar.Clear()
 		p.bar = nil
 	}

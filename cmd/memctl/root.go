@@ -41,7 +41,7 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	add(root, "talk", newAppendCommand(a), newConversationsCommand(a))
 	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newIndexCommand(a),
 		newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a))
-	add(root, "ranking", newWeightsCommand(a), newModelCommand(a))
+	add(root, "ranking", newWeightsCommand(a), newModelCommand(a), newBenchCommand(a))
 	add(root, "", newDemoCommand(a), newVersionCommand(a))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

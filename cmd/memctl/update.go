@@ -73,6 +73,6 @@ its own is their default too. When something is true that was not true before, u
 
 // changes reports whether a flag of the command itself was used.
 func changes(cmd *cobra.Command) (any bool) {
-	cmd.LocalNonPersistentFlags().Visit(func(f *pflag.Flag) { any = any || f.Changed })
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { any = any || f.Changed })
 	return any
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	module    = "github.com/mallardmem/mallard"
+	mostLines = 500
+)
+
+// house says who may import what of this module; the first rule whose pattern fits a package counts. In patterns "*" is one
+// name of a path. Providers are all below embed and rerank.
+var house = []struct{ of, may string }{
+	{"sql", ""},
+	{"engine/window", ""},
+	{"engine/text", ""},
+	{"engine/vec", ""},
+	{"engine/llm", ""},
+	{"engine", "sql engine/window engine/text engine/vec"},
+	{"engine/*", "engine"},
+	{"embed/wordpiece", ""},
+	{"embed/distill", "embed/static embed/wordpiece"},
+	{"embed/*", "embed/wordpiece"},
+	{"rerank/*", "embed/wordpiece"},
+	{"bench", "bench/* engine engine/window engine/text engine/vec engine/llm embed/* rerank/*"},
+	{"bench/*", "bench bench/* engine engine/window engine/text engine/vec engine/llm embed/* rerank/*"},
+	{"testdata/demo", ""},
+	{"cmd/memctl", "engine engine/* embed/* rerank/* bench bench/* testdata/demo"},
+}
+
+func TestImports(t *testing.T) {
+	packages := listPackages(t)
+	for _, p := range packages {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		may, ok := allowed(name)
+		if !ok {
+			t.Errorf("package %s has no place in the house", p.ImportPath)
+			continue
+		}
+		for _, imported := range p.Imports {
+			ours, ok := strings.CutPrefix(imported, module+"/")
+			if ok && !slices.ContainsFunc(may, func(pattern string) bool { return fits(pattern, ours) }) {
+				t.Errorf("%s imports %s; allowed: %s", name, ours, strings.Join(may, " "))
+			}
+		}
+	}
+}
+
+func TestPackageNames(t *testing.T) {
+	forbidden := []string{"util", "utils", "common", "helper", "helpers", "types", "models", "service", "manager", "store"}
+	for _, p := range listPackages(t) {
+		for _, name := range append(strings.Split(p.ImportPath, "/"), p.Name) {
+			if slices.Contains(forbidden, name) {
+				t.Errorf("package %s: %s says nothing", p.ImportPath, name)
+			}
+		}
+	}
+}
+
+func TestFileSizes(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		if ext := filepath.Ext(path); d.IsDir() || ext != ".go" && ext != ".sql" {
+			return nil
+		}
+		seen++
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if lines := bytes.Count(content, []byte("\n")); lines > mostLines && !generated(content) {
+			t.Errorf("%s has %d lines; allowed: %d", path, lines, mostLines)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 50 {
+		t.Fatalf("saw %d files: the walk does not find them", seen)
+	}
+}
+
+type listed struct {
+	ImportPath, Name string
+	Imports          []string // of the package itself, without its tests
+}
+
+func listPackages(t *testing.T) (packages []listed) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "./...", "./testdata/demo") // the pattern passes over testdata
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+	if len(packages) < 5 {
+		t.Fatalf("go list gave %d packages: the test looks in the wrong place", len(packages))
+	}
+	return packages
+}
+
+// allowed gives what a package may import.
+func allowed(name string) (may []string, ok bool) {
+	for _, rule := range house {
+		if fits(rule.of, name) {
+			return strings.Fields(rule.may), true
+		}
+	}
+	return nil, false
+}
+
+func fits(pattern, name string) bool {
+	above, below := strings.CutSuffix(pattern, "/*")
+	rest, ok := strings.CutPrefix(name, above+"/")
+	return name == pattern || below && ok && !strings.Contains(rest, "/")
+}
+
+// generated reports whether a file says so before its package clause.
+func generated(content []byte) bool {
+	head, _, _ := bytes.Cut(content, []byte("\npackage "))
+	for l := range bytes.Lines(head) {
+		if bytes.HasPrefix(l, []byte("// Code generated ")) && bytes.HasSuffix(bytes.TrimSpace(l), []byte(" DO NOT EDIT.")) {
+			return true
+		}
+	}
+	return false
+}

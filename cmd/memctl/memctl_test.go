@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"memctl":        main,
+		"hold":          hold,
+		"notes":         notes,
+		"another-model": anotherModel,
+	})
+}
+
+// TestScripts runs the scripts of testdata. They have these commands beside those of testscript:
+//
+//	exits CODE PROGRAM ARG…   runs a program that must end with that exit code
+//	await FILE                waits until there is a file of that name
+func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("testdata has no scripts: %v", err)
+	}
+	testscript.Run(t, testscript.Params{
+		Files: scripts,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("MEMCTL_DB", filepath.Join(env.WorkDir, "memory.db"))
+			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await},
+	})
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	name := ts.MkAbs(args[0])
+	for start := time.Now(); !exists(name); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			ts.Fatalf("%s does not appear", name)
+		}
+	}
+}
+
+// hold FILE READY is a process that has a memory file open for writing, or with a third argument for reading; it makes the file
+// READY when it does, and ends when it is killed.
+func hold() {
+	e, err := engine.Open(context.Background(), os.Args[1], engine.Options{ReadOnly: len(os.Args) > 3})
+	if err == nil {
+		defer e.Close()
+		err = os.WriteFile(os.Args[2], nil, 0o600)
+	}
+	exitOn(err)
+	time.Sleep(time.Hour)
+}
+
+// notes N prints that many memories for an import.
+func notes() {
+	n, err := strconv.Atoi(os.Args[1])
+	exitOn(err)
+	for i := range n {
+		fmt.Printf("{\"text\": \"Container %d stands in row %d of yard %d and waits for a ship.\"}\n", i, i%97, i%7)
+	}
+}
+
+// anotherModel FILE embeds a file anew with a model that memctl does not know.
+func anotherModel() {
+	ctx := context.Background()
+	e, err := engine.Open(ctx, os.Args[1], engine.Options{Embedder: enginetest.Words{}, ReplaceModel: true})
+	exitOn(err)
+	_, err = e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true})
+	exitOn(errors.Join(err, e.Close()))
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// TestExamples holds the examples of all commands against their flags and arguments.
+func TestExamples(t *testing.T) {
+	root := newRootCommand(newApp(nil, os.Stdout, os.Stderr))
+	seen := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			if sub.Name() != "help" && sub.Name() != "completion" {
+				walk(sub)
+			}
+		}
+		if cmd.Long == "" || cmd.Short == "" || cmd.Example == "" && !cmd.HasSubCommands() {
+			t.Errorf("%s: wants Short, Long and Example", cmd.CommandPath())
+		}
+		for l := range strings.Lines(cmd.Example) {
+			for _, call := range strings.Split(l, " | ") {
+				if args := shellWords(call); len(args) > 0 && args[0] == "memctl" {
+					seen++
+					checkExample(t, args[1:])
+				}
+			}
+		}
+	}
+	walk(root)
+	if seen < 40 {
+		t.Errorf("saw %d examples: the walk does not find them", seen)
+	}
+}
+
+func checkExample(t *testing.T, args []string) {
+	t.Helper()
+	root := newRootCommand(newApp(nil, os.Stdout, os.Stderr))
+	cmd, rest, err := root.Find(args)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil {
+		err = cmd.ValidateArgs(cmd.Flags().Args())
+	}
+	if err == nil && cmd.HasSubCommands() && cmd.Name() != "conversations" {
+		err = errors.New("names no subcommand")
+	}
+	if err != nil {
+		t.Errorf("memctl %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// shellWords splits a line as a shell does, up to a redirection.
+func shellWords(s string) (words []string) {
+	var quote rune
+	var word strings.Builder
+	open := false
+	for _, r := range strings.TrimSpace(s) + " " {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, open = r, true
+		case r != ' ':
+			word.WriteRune(r)
+			open = true
+		case open:
+			if word.String() == ">" {
+				return words
+			}
+			words = append(words, word.String())
+			word.Reset()
+			open = false
+		}
+	}
+	return words
+}
