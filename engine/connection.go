@@ -25,6 +25,7 @@ const storageVersion = "v1.3.0"
 type connection struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
+	planned  int64 // documents in the file when the first of them was
 }
 
 // openDatabase makes an instance of DuckDB with the file attached, and nothing else in it.
@@ -132,18 +133,24 @@ func (c *connection) statement(ctx context.Context, name string, args []any) (*s
 	return stmt, nil
 }
 
-// query runs a named query that gives rows. One without parameters is not prepared: DuckDB would plan it once, with the
-// statistics of that moment, and miss later rows.
-func (c *connection) query(ctx context.Context, name string, args ...any) (rows *sql.Rows, err error) {
-	if len(args) == 0 {
-		rows, err = c.conn.QueryContext(ctx, sqlfiles.Query(name))
-	} else {
-		stmt, prepareErr := c.statement(ctx, name, args)
-		if prepareErr != nil {
-			return nil, prepareErr
-		}
-		rows, err = stmt.QueryContext(ctx, args...)
+// renew drops the plans of prepared statements when the file has grown so much that they may be poor ones.
+func (c *connection) renew(documents int64) {
+	if documents < 2*c.planned+100 {
+		return
 	}
+	for _, stmt := range c.prepared {
+		stmt.Close()
+	}
+	c.prepared, c.planned = map[string]*sql.Stmt{}, documents
+}
+
+// query runs a named query that gives rows.
+func (c *connection) query(ctx context.Context, name string, args ...any) (*sql.Rows, error) {
+	stmt, err := c.statement(ctx, name, args)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, queryError(name, err)
 	}

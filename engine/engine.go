@@ -34,6 +34,7 @@ type Engine struct {
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	chosen model        // the file's embedding model; zero: none yet
 	scopes atomic.Pointer[Scopes]
+	size   atomic.Int64 // documents in the file, about
 }
 
 // Open opens or creates a memory file; ":memory:" is one that is gone after Close. Errors: ErrInvalid for bad options,
@@ -86,6 +87,11 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := e.adoptModel(ctx); err != nil {
 		return nil, err
 	}
+	var size int64
+	if _, err := e.conn.one(ctx, "documents_count", []any{&size}); err != nil {
+		return nil, err
+	}
+	e.size.Store(size)
 	return e, nil
 }
 
@@ -192,6 +198,7 @@ func (e *Engine) read(ctx context.Context, op string, do func(c *connection) err
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	defer e.giveBack(c)
+	c.renew(e.size.Load())
 	if err := c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", func() error { return do(c) }); err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
@@ -210,6 +217,7 @@ func (e *Engine) write(ctx context.Context, op string, do func(c *connection) er
 	}
 	e.writer.Lock()
 	defer e.writer.Unlock()
+	e.conn.renew(e.size.Load())
 	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(e.conn) })
 	if err != nil {
 		e.words.forget() // it may hold numbers that were rolled back

@@ -147,6 +147,18 @@ func checkTexts(field string, values []string) error {
 	return nil
 }
 
+// filterArg is a filter as a parameter of a recall's statements: nil is no restriction.
+func filterArg[T ~string](list []T) []string {
+	if list == nil {
+		return []string{"*"}
+	}
+	plain := make([]string, len(list))
+	for i, v := range list {
+		plain[i] = string(v)
+	}
+	return plain
+}
+
 // listArg is a list as a query's parameter: nil is NULL.
 func listArg[T ~string](list []T) any {
 	if list == nil {

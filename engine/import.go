@@ -194,6 +194,9 @@ func eachLine(in io.Reader, do func(n int, line []byte) error) error {
 	r := bufio.NewReaderSize(in, 1<<16)
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff")) // the byte order mark of some editors
+		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			if err := do(n, line); err != nil {
 				return err

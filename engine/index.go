@@ -72,6 +72,7 @@ func (e *Engine) insertDocuments(ctx context.Context, c *connection, docs []*doc
 	if err := c.appendRows("documents", documentRows(docs)); err != nil {
 		return err
 	}
+	e.size.Add(int64(len(docs)))
 	return e.insertIndex(ctx, c, docs)
 }
 

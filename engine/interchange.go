@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -72,23 +73,28 @@ func (m *Memory) adoptForeign(raw map[string]any) error {
 		}
 		m.Category = category
 	}
-	if kind, ok := raw["type"].(string); ok && m.Source == "" {
-		switch {
-		case kind == "session-summary":
-			m.Source = kind
-		case strings.HasPrefix(kind, "memory-reflection"):
-			m.Source = "reflection"
-		default:
-			m.Source = "legacy"
-		}
-		m.Extra = maps.Clone(m.Extra)
-		if m.Extra == nil {
-			m.Extra = map[string]any{}
-		}
-		m.Extra["type"] = kind
+	kind, ok := raw[foreignType].(string)
+	if !ok {
+		return nil
+	}
+	if m.Extra == nil {
+		m.Extra = map[string]any{}
+	}
+	m.Extra[foreignType] = kind
+	switch {
+	case m.Source != "":
+	case kind == "session-summary":
+		m.Source = kind
+	case strings.HasPrefix(kind, "memory-reflection"):
+		m.Source = "reflection"
+	default:
+		m.Source = "legacy"
 	}
 	return nil
 }
+
+// foreignType is the key by which another store says where a memory is from; it is kept in Extra.
+const foreignType = "type"
 
 // memoryKeys says how each key of an interchange file is read; null is as if the key were not there.
 var memoryKeys = map[string]func(*Memory, any) error{
@@ -101,8 +107,9 @@ var memoryKeys = map[string]func(*Memory, any) error{
 	"category":              textKey(func(m *Memory) *Category { return &m.Category }),
 	"source_category":       textKey(func(m *Memory) *string { return &m.SourceCategory }),
 	"memory_category":       func(*Memory, any) error { return nil }, // adoptForeign
-	"type":                  func(*Memory, any) error { return nil }, // adoptForeign
+	foreignType:             func(*Memory, any) error { return nil }, // adoptForeign
 	"vector":                func(*Memory, any) error { return nil }, // made anew by this file's model
+	"metadata":              func(*Memory, any) error { return nil }, // UnmarshalJSON
 	"scope":                 textKey(func(m *Memory) *string { return &m.Scope }),
 	"tier":                  textKey(func(m *Memory) *Tier { return &m.Tier }),
 	"state":                 textKey(func(m *Memory) *State { return &m.State }),
@@ -239,7 +246,7 @@ func decode(b []byte, dest any) error {
 	if err := d.Decode(dest); err != nil {
 		return err
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF {
 		return errors.New("more than one JSON value")
 	}
 	return nil

@@ -89,6 +89,14 @@ func (m *Memory) normalise(at time.Time) error {
 			return err
 		}
 	}
+	if err := checkTexts("contexts", m.Contexts); err != nil {
+		return err
+	}
+	for key := range m.Extra {
+		if _, ok := memoryKeys[key]; ok && key != foreignType {
+			return invalid("extra", key, "keys that are no field of its own")
+		}
+	}
 	if m.ID != "" && !validID.MatchString(m.ID) {
 		return invalid("id", m.ID, "3 to 128 letters, digits, '.', '_', ':' or '-', the first a letter or digit")
 	}

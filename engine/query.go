@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,14 +37,22 @@ func (e *Engine) Query(ctx context.Context, query string, limit int) (*Table, er
 		if err := c.harmless(ctx, query); err != nil {
 			return err
 		}
-		rows, err := c.conn.QueryContext(ctx, query)
-		if err != nil {
-			return fmt.Errorf("%w: sql: %v", ErrInvalid, err)
+		if bounded := boundedQuery(query, limit); c.harmless(ctx, bounded) == nil {
+			query = bounded
 		}
-		defer rows.Close()
-		return table.fill(rows, limit)
+		err := table.fill(ctx, c, query, limit)
+		if err != nil && ctx.Err() == nil && !damaged(err) {
+			return fmt.Errorf("%w: sql: %w", ErrInvalid, err)
+		}
+		return err
 	})
 	return table, err
+}
+
+// boundedQuery asks for one row more than the limit, because the driver computes all rows before it gives the first. What can't
+// stand in brackets, such as a query with a comment after its semicolon, has to go without.
+func boundedQuery(query string, limit int) string {
+	return fmt.Sprintf("SELECT * FROM (\n%s\n) LIMIT %d", strings.TrimRight(query, "; \t\r\n"), min(limit, math.MaxInt-1)+1)
 }
 
 // tableFunctions are those that a query may select from; all others could read files, settings or secrets.
@@ -113,7 +122,12 @@ func inspect(node any) error {
 	return nil
 }
 
-func (t *Table) fill(rows *sql.Rows, limit int) (err error) {
+func (t *Table) fill(ctx context.Context, c *connection, query string, limit int) error {
+	rows, err := c.conn.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
 	if t.Columns, err = rows.Columns(); err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (r *recall) prepare(ctx context.Context, surfaces []string) (rarity func(st
 
 // rarity gives each word of the query its share of the greatest possible rarity; a word that no document has says the most.
 func (r *recall) rarity(ctx context.Context, c *connection, surfaces []string) (func(string) float64, error) {
-	filters := []any{sql.Named("kinds", listArg(r.query.Kinds)), sql.Named("scopes", listArg(r.scopes)), sql.Named("conversations", listArg(r.conversations))}
+	filters := []any{sql.Named("kinds", filterArg(r.query.Kinds)), sql.Named("scopes", filterArg(r.scopes)), sql.Named("conversations", filterArg(r.conversations))}
 	var population float64
 	if _, err := c.one(ctx, "recall_population", []any{&population}, filters...); err != nil {
 		return nil, err
@@ -172,29 +172,31 @@ func (r *recall) embed(ctx context.Context, rarity func(string) float64) error {
 	return nil
 }
 
+// A time without a bound, as a parameter.
+var (
+	year1    = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	year9999 = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+)
+
 // gather runs both channels and fuses them.
 func (r *recall) gather(ctx context.Context, c *connection) error {
 	r.step = "gather"
 	start := time.Now()
 	q := r.query
-	terms := r.terms
+	terms, vector := append([]string{}, r.terms...), append([]float32{}, r.vector...)
 	if r.result.Mode == VectorMode {
-		terms = nil
-	}
-	var vector any
-	if r.vector != nil {
-		vector = r.vector
+		terms = []string{}
 	}
 	err := c.each(ctx, "recall_candidates", func(rows *sql.Rows) error {
 		var v Candidate
 		defer func() { r.candidates = append(r.candidates, v) }()
 		return rows.Scan(&v.DocNo, &v.Cosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.Fused)
 	},
-		sql.Named("weights", r.weights.arg()), sql.Named("vector", vector), sql.Named("terms", listArg(terms)),
-		sql.Named("tags", listArg(r.tags)), sql.Named("kinds", listArg(q.Kinds)), sql.Named("scopes", listArg(r.scopes)),
-		sql.Named("conversations", listArg(r.conversations)), sql.Named("categories", listArg(q.Categories)),
-		sql.Named("tiers", listArg(q.Tiers)), sql.Named("since", nullTime(utc(q.Since))), sql.Named("until", nullTime(utc(q.Until))),
-		sql.Named("at", r.at), sql.Named("as_of", nullTime(utc(q.AsOf))), sql.Named("pool", int64(max(r.weights.Pool, 2*q.Limit))))
+		sql.Named("weights", r.weights.arg()), sql.Named("vector", vector), sql.Named("terms", terms),
+		sql.Named("tags", append([]string{}, r.tags...)), sql.Named("kinds", filterArg(q.Kinds)), sql.Named("scopes", filterArg(r.scopes)),
+		sql.Named("conversations", filterArg(r.conversations)), sql.Named("categories", filterArg(q.Categories)),
+		sql.Named("tiers", filterArg(q.Tiers)), sql.Named("since", orTime(utc(q.Since), year1)), sql.Named("until", orTime(utc(q.Until), year9999)),
+		sql.Named("at", r.at), sql.Named("said_by", orTime(utc(q.AsOf), year9999)), sql.Named("pool", int64(max(r.weights.Pool, 2*q.Limit))))
 	r.result.Trace.gathered(r.candidates, time.Since(start))
 	return err
 }
@@ -207,9 +209,9 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 		r.result.Trace.ranked(nil, 0)
 		return nil
 	}
-	docNos, fused, cosines := make([]int32, len(r.candidates)), make([]float64, len(r.candidates)), make([]any, len(r.candidates))
+	docNos, fused, cosines := make([]int32, len(r.candidates)), make([]float64, len(r.candidates)), make([]float64, len(r.candidates))
 	for i, v := range r.candidates {
-		docNos[i], fused[i] = v.DocNo, v.Fused
+		docNos[i], fused[i], cosines[i] = v.DocNo, v.Fused, math.NaN() // the driver can't bind a list with a NULL in it
 		if v.Cosine != nil {
 			cosines[i] = *v.Cosine
 		}

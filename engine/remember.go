@@ -173,7 +173,8 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 	var fresh []*draft
 	for _, d := range drafts {
 		m := d.memory
-		if id, ok := known[keySlot(m.Key, m.Scope)]; ok && m.Key != "" {
+		forgotten := !m.RetiredAt.IsZero() // an imported one: it neither takes a key or text, nor minds that another has
+		if id, ok := known[keySlot(m.Key, m.Scope)]; ok && m.Key != "" && !forgotten {
 			d.result.ID = id
 			continue
 		}
@@ -189,8 +190,10 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 			m.ID = e.opts.NewID(memoryPrefix, e.now())
 		}
 		known[idSlot(m.ID)] = m.ID
-		known[keySlot(m.Key, m.Scope)] = m.ID
-		known[textSlot(m.Text, m.Scope)] = m.ID
+		if !forgotten {
+			known[keySlot(m.Key, m.Scope)] = m.ID
+			known[textSlot(m.Text, m.Scope)] = m.ID
+		}
 		d.result.ID, d.result.Created = m.ID, true
 		fresh = append(fresh, d)
 	}

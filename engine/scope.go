@@ -161,7 +161,13 @@ func (e *Engine) SetScopes(ctx context.Context, s Scopes) error {
 	s.Default = or(s.Default, globalScope)
 	access := map[string][]string{}
 	for agent, list := range s.Access {
-		access[strings.TrimSpace(agent)] = slices.Clone(list)
+		id := strings.TrimSpace(agent)
+		if _, twice := access[id]; twice {
+			return fmt.Errorf("set scopes: %w", invalid("access", agent, "each agent once"))
+		}
+		if id != "" {
+			access[id] = slices.Clone(list)
+		}
 	}
 	s.Access, s.Definitions = access, maps.Clone(s.Definitions)
 	if err := s.validate(); err != nil {

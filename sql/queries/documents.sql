@@ -49,3 +49,6 @@ DELETE FROM postings;
 INSERT INTO postings FROM rebuilt_postings ORDER BY term_no, kind, doc_no;
 DROP TABLE rebuilt_documents;
 DROP TABLE rebuilt_postings;
+
+-- name: documents_count
+SELECT count(*) FROM documents;

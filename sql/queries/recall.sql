@@ -1,14 +1,17 @@
+-- The statements of a recall. No parameter is ever NULL, so that their plans are made once: the list ['*'] is no restriction,
+-- an empty one matches nothing, and a time without a bound lies in the year 1 or 9999.
+
 -- name: recall_words
 -- How many documents of the kinds asked, within the filters, have each word of the query; rare words say more.
 SELECT s.surface, count(DISTINCT p.doc_no) AS documents
 FROM surfaces AS s
 JOIN postings AS p USING (term_no)
 JOIN documents AS d USING (doc_no)
-WHERE s.surface = ANY ($surfaces::VARCHAR[])
+WHERE s.surface IN (SELECT unnest($surfaces::VARCHAR[]))
   AND d.live
-  AND d.kind = ANY ($kinds::VARCHAR[]::document_kind[])
-  AND ($scopes::VARCHAR[] IS NULL OR d.scope = ANY ($scopes::VARCHAR[]))
-  AND ($conversations::VARCHAR[] IS NULL OR d.conversation_id = ANY ($conversations::VARCHAR[]))
+  AND list_contains($kinds::VARCHAR[], d.kind::VARCHAR)
+  AND (list_contains($scopes::VARCHAR[], '*') OR list_contains($scopes::VARCHAR[], d.scope))
+  AND (list_contains($conversations::VARCHAR[], '*') OR list_contains($conversations::VARCHAR[], d.conversation_id))
 GROUP BY s.surface;
 
 -- name: recall_population
@@ -16,48 +19,46 @@ GROUP BY s.surface;
 SELECT count(*) AS documents
 FROM documents AS d
 WHERE d.live
-  AND d.kind = ANY ($kinds::VARCHAR[]::document_kind[])
-  AND ($scopes::VARCHAR[] IS NULL OR d.scope = ANY ($scopes::VARCHAR[]))
-  AND ($conversations::VARCHAR[] IS NULL OR d.conversation_id = ANY ($conversations::VARCHAR[]));
+  AND list_contains($kinds::VARCHAR[], d.kind::VARCHAR)
+  AND (list_contains($scopes::VARCHAR[], '*') OR list_contains($scopes::VARCHAR[], d.scope))
+  AND (list_contains($conversations::VARCHAR[], '*') OR list_contains($conversations::VARCHAR[], d.conversation_id));
 
 -- name: recall_candidates
 -- Gathers the documents that may answer a query, from both channels, with both raw values wherever they can be known,
--- and fuses the two. $vector NULL: lexical only. $terms NULL or empty: vector only.
+-- and fuses the two. An empty $vector is lexical only, empty $terms are vector only; every tag must be in a document's text.
 WITH setting AS (
-    SELECT $weights::JSON::weights AS w
+    SELECT $weights::VARCHAR::JSON::weights AS w
 ),
 asked AS (
-    SELECT as_vector($vector::FLOAT[]) AS v WHERE $vector::FLOAT[] IS NOT NULL
+    SELECT as_vector($vector::FLOAT[]) AS v WHERE len($vector::FLOAT[]) > 0
 ),
 tagged AS (
     SELECT doc_no FROM memories
-    WHERE $tags::VARCHAR[] IS NOT NULL AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
+    WHERE len($tags::VARCHAR[]) > 0 AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
     UNION ALL
     SELECT doc_no FROM messages
-    WHERE $tags::VARCHAR[] IS NOT NULL AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
+    WHERE len($tags::VARCHAR[]) > 0 AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
 ),
 eligible AS MATERIALIZED (
     SELECT doc_no, length
     FROM documents
     WHERE live
-      AND kind = ANY ($kinds::VARCHAR[]::document_kind[])
-      AND ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
-      AND ($conversations::VARCHAR[] IS NULL OR conversation_id = ANY ($conversations::VARCHAR[]))
-      AND ($categories::VARCHAR[] IS NULL OR category = ANY ($categories::VARCHAR[]))
-      AND ($tiers::VARCHAR[] IS NULL OR tier = ANY ($tiers::VARCHAR[]))
-      AND ($since::TIMESTAMP IS NULL OR created_at >= $since::TIMESTAMP)
-      AND ($until::TIMESTAMP IS NULL OR created_at < $until::TIMESTAMP)
+      AND list_contains($kinds::VARCHAR[], kind::VARCHAR)
+      AND (list_contains($scopes::VARCHAR[], '*') OR list_contains($scopes::VARCHAR[], scope))
+      AND (list_contains($conversations::VARCHAR[], '*') OR list_contains($conversations::VARCHAR[], conversation_id))
+      AND (list_contains($categories::VARCHAR[], '*') OR list_contains($categories::VARCHAR[], category))
+      AND (list_contains($tiers::VARCHAR[], '*') OR list_contains($tiers::VARCHAR[], tier))
+      AND created_at >= $since::TIMESTAMP AND created_at < $until::TIMESTAMP
       AND CASE kind WHEN 'memory'
               THEN valid_from <= $at::TIMESTAMP AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP)
-              ELSE $as_of::TIMESTAMP IS NULL OR created_at <= $as_of::TIMESTAMP END
-      AND ($tags::VARCHAR[] IS NULL OR doc_no IN (SELECT doc_no FROM tagged))
+              ELSE created_at <= $said_by::TIMESTAMP END
+      AND (len($tags::VARCHAR[]) = 0 OR doc_no IN (SELECT doc_no FROM tagged))
 ),
 hits AS MATERIALIZED (
     SELECT p.term_no, p.kind, p.doc_no, p.tf
     FROM terms AS t
     JOIN postings AS p USING (term_no)
-    WHERE t.term = ANY ($terms::VARCHAR[])
-      AND p.kind = ANY ($kinds::VARCHAR[]::document_kind[])
+    WHERE t.term IN (SELECT unnest($terms::VARCHAR[]))
 ),
 rarity AS (
     SELECT h.term_no, h.kind, idf(s.documents, count(*)) AS idf, s.length / s.documents AS average_length
@@ -80,9 +81,9 @@ cosines AS MATERIALIZED (
     WHERE v.doc_no IN (SELECT doc_no FROM eligible)
 ),
 pool AS (
-    (SELECT doc_no FROM lexical ORDER BY raw DESC, doc_no LIMIT $pool)
+    (SELECT doc_no FROM lexical ORDER BY raw DESC, doc_no LIMIT $pool::BIGINT)
     UNION
-    (SELECT doc_no FROM cosines ORDER BY cosine DESC, doc_no LIMIT $pool)
+    (SELECT doc_no FROM cosines ORDER BY cosine DESC, doc_no LIMIT $pool::BIGINT)
 ),
 scored AS (
     SELECT p.doc_no, c.cosine, l.raw,
@@ -100,8 +101,8 @@ scored AS (
 )
 SELECT doc_no, cosine, raw, vector_score, lexical_score,
     CASE
-        WHEN $vector::FLOAT[] IS NULL THEN lexical_score
-        WHEN coalesce(len($terms::VARCHAR[]), 0) = 0 AND (w).normalise = 'absolute' THEN vector_score
+        WHEN len($vector::FLOAT[]) = 0 THEN lexical_score
+        WHEN len($terms::VARCHAR[]) = 0 AND (w).normalise = 'absolute' THEN vector_score
         WHEN (w).normalise = 'maximum' THEN coalesce(vector_score, 0) * (w).vector + coalesce(lexical_score, 0) * (w).lexical
         ELSE fuse(vector_score, lexical_score, (w).vector, (w).lexical)
     END AS fused
@@ -112,10 +113,10 @@ ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no;
 -- Takes candidates in their order through every stage after fusion. Each has one column per stage and, where a stage
 -- dropped it, that stage's name; rank counts those that are left, the ones diversity deferred last.
 WITH setting AS (
-    SELECT $weights::JSON::weights AS w
+    SELECT $weights::VARCHAR::JSON::weights AS w
 ),
 given AS (
-    SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($fused::DOUBLE[]) AS fused, unnest($cosines::DOUBLE[]) AS cosine,
+    SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($fused::DOUBLE[]) AS fused, nullif(unnest($cosines::DOUBLE[]), 'nan') AS cosine,
         generate_subscripts($doc_nos::INTEGER[], 1) AS position
 ),
 rows AS MATERIALIZED (
@@ -132,12 +133,12 @@ rows AS MATERIALIZED (
     CROSS JOIN setting
 ),
 windowed AS (
-    SELECT * REPLACE (coalesce(dropped, CASE WHEN (w).rerank <> 'none' AND $rerankable
-        AND row_number() OVER (PARTITION BY dropped IS NULL ORDER BY position) > 2 * $limit THEN 'rerank_window' END) AS dropped)
+    SELECT * REPLACE (coalesce(dropped, CASE WHEN (w).rerank <> 'none' AND $rerankable::BOOLEAN
+        AND row_number() OVER (PARTITION BY dropped IS NULL ORDER BY position) > 2 * $limit::BIGINT THEN 'rerank_window' END) AS dropped)
     FROM rows
 ),
 reranked AS (
-    SELECT *, CASE WHEN (w).rerank = 'light' AND $rerankable THEN light_blend(fused, cosine) ELSE fused END AS reranked
+    SELECT *, CASE WHEN (w).rerank = 'light' AND $rerankable::BOOLEAN THEN light_blend(fused, cosine) ELSE fused END AS reranked
     FROM windowed
 ),
 boosted AS (
@@ -178,14 +179,18 @@ ordered AS MATERIALIZED (
     FROM floored
     WHERE dropped IS NULL
 ),
+diverse AS MATERIALIZED (
+    SELECT o.place, v.v, (w).diversity AS threshold
+    FROM ordered AS o
+    JOIN vectors AS v USING (doc_no)
+    CROSS JOIN setting
+    WHERE (w).diversity < 1
+),
 close AS (
     SELECT b.place, list(a.place ORDER BY a.place) AS near
-    FROM ordered AS a
-    JOIN vectors AS va ON va.doc_no = a.doc_no
-    JOIN ordered AS b ON a.place < b.place
-    JOIN vectors AS vb ON vb.doc_no = b.doc_no
-    CROSS JOIN setting
-    WHERE (w).diversity < 1 AND array_inner_product(va.v, vb.v) > (w).diversity
+    FROM diverse AS a
+    JOIN diverse AS b ON a.place < b.place
+    WHERE array_inner_product(a.v, b.v) > a.threshold
     GROUP BY b.place
 ),
 kept AS (
@@ -202,7 +207,7 @@ ranked AS (
 SELECT f.position, f.doc_no, f.owner_id, f.kind::VARCHAR AS kind, f.scope, f.category, f.tier, f.conversation_id, f.created_at,
     f.text, f.l0_abstract, f.l1_overview, f.l2_content, f.session, f.speaker, f.role, f.seq, f.caption,
     f.reranked, f.recency, f.importance_weighted, f.length_normed, f.composite, f.decayed,
-    coalesce(f.dropped, CASE WHEN r.rank > $limit THEN 'limit' END) AS dropped, coalesce(r.deferred, false) AS deferred, r.rank
+    coalesce(f.dropped, CASE WHEN r.rank > $limit::BIGINT THEN 'limit' END) AS dropped, coalesce(r.deferred, false) AS deferred, r.rank
 FROM floored AS f
 LEFT JOIN ranked AS r USING (doc_no)
 ORDER BY r.rank NULLS LAST, f.position;

@@ -1,0 +1,36 @@
+GO ?= go
+BIN := bin/memctl
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+build: ## build bin/memctl
+	$(GO) build -trimpath -o $(BIN) ./cmd/memctl
+
+demo: build ## import a small history, ask it five questions
+	@./$(BIN) demo
+
+test: ## run all tests
+	$(GO) test ./...
+
+race: ## run the engine's tests under the race detector
+	$(GO) test -race -short ./engine/...
+
+bench: ## run each benchmark once, so that none rots
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+
+lint: ## gofmt, go vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed:"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fuzz: ## fuzz every parser for ten seconds
+	@for target in $$(grep -rhoE 'func Fuzz[A-Za-z]+' --include=*_test.go engine/text | sed 's/func //'); do \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s ./engine/text || exit 1; done
+
+golden: ## accept the present results as the goldens
+	$(GO) test ./engine/... -update
+
+.PHONY: help build demo test race bench lint fuzz golden
