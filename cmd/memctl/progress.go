@@ -9,7 +9,7 @@ import (
 )
 
 // quietTime is how long a step may take before a log hears of it, and the time between two lines of it.
-const quietTime = 2 * time.Second
+const quietTime = 5 * time.Second
 
 // progress shows how far long work is: a bar on a terminal, now and then a line elsewhere.
 type progress struct {

@@ -105,6 +105,9 @@ func (a *app) printRecall(r *engine.RecallResult, q engine.RecallQuery) {
 		a.note("The text asks for nothing, so nothing was recalled.")
 	case q.Explain:
 		a.printExplanation(r)
+	case len(r.Hits) == 0 && len(r.Trace.Drops) > 0:
+		d := r.Trace.Drops[0]
+		a.note("Nothing found: what came near was dropped at %s (%d of %d). --explain shows it.", d.Stage, d.Dropped, d.Before)
 	case len(r.Hits) == 0:
 		a.note("Nothing found.")
 	case q.Level == engine.Abstract:
