@@ -65,10 +65,10 @@ FROM terms
 GROUP BY term_no
 HAVING count(*) > 1
 UNION ALL
-SELECT 'totals of a kind differ from a count', s.kind::VARCHAR
+SELECT 'totals of a kind differ from a count', kind::VARCHAR
 FROM kind_stats AS s
-LEFT JOIN counted AS c USING (kind)
-WHERE s.documents <> coalesce(c.documents, 0) OR abs(s.length - coalesce(c.length, 0)) > 1e-3 * (1 + s.documents)
+FULL JOIN counted AS c USING (kind)
+WHERE s.documents IS DISTINCT FROM coalesce(c.documents, 0) OR abs(s.length - coalesce(c.length, 0)) > 1e-3 * (1 + s.documents)
 UNION ALL
 SELECT 'vector of no live document', v.doc_no::VARCHAR
 FROM vectors AS v
