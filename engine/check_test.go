@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,21 +13,21 @@ import (
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
-// sabotage breaks a file in one way. FIRST is the id of a live memory with a vector, NO its document.
+// sabotage breaks a file, each line in one way. {id} is a live memory with a vector, {no} its document.
 var sabotage = []struct{ fault, statement, subject string }{
-	{"memory without a document", "UPDATE memories SET doc_no = 9999 WHERE id = 'FIRST'", "FIRST"},
-	{"memory without a document", "UPDATE documents SET kind = 'message' WHERE doc_no = NO", "FIRST"},
+	{"memory without a document", "UPDATE memories SET doc_no = 9999 WHERE id = '{id}'", "{id}"},
+	{"memory without a document", "UPDATE documents SET kind = 'message' WHERE doc_no = {no}", "{id}"},
 	{"message without a document", "DELETE FROM documents WHERE kind = 'message' AND doc_no = (SELECT min(doc_no) FROM messages)", "msg_"},
-	{"document without an owner", "DELETE FROM memories WHERE id = 'FIRST'", "FIRST"},
+	{"document without an owner", "DELETE FROM memories WHERE id = '{id}'", "{id}"},
 	{"document without an owner", "DELETE FROM messages", "msg_"},
-	{"document without an owner", "UPDATE documents SET kind = 'summary' WHERE doc_no = NO", "FIRST"},
-	{"document differs from its memory", "UPDATE documents SET scope = 'agent:other' WHERE doc_no = NO", "FIRST"},
-	{"document differs from its memory", "UPDATE memories SET category = 'event' WHERE id = 'FIRST'", "FIRST"},
-	{"document differs from its memory", "UPDATE memories SET tier = 'core' WHERE id = 'FIRST'", "FIRST"},
-	{"document differs from its memory", "UPDATE documents SET created_at = created_at + INTERVAL 1 DAY WHERE doc_no = NO", "FIRST"},
-	{"document differs from its memory", "UPDATE documents SET valid_from = NULL WHERE doc_no = NO", "FIRST"},
-	{"document differs from its memory", "UPDATE memories SET invalidated_at = valid_from WHERE id = 'FIRST'", "FIRST"},
-	{"document differs from its memory", "UPDATE memories SET retired_at = now()::TIMESTAMP WHERE id = 'FIRST'", "FIRST"},
+	{"document without an owner", "UPDATE documents SET kind = 'summary' WHERE doc_no = {no}", "{id}"},
+	{"document differs from its memory", "UPDATE documents SET scope = 'agent:other' WHERE doc_no = {no}", "{id}"},
+	{"document differs from its memory", "UPDATE memories SET category = 'event' WHERE id = '{id}'", "{id}"},
+	{"document differs from its memory", "UPDATE memories SET tier = 'core' WHERE id = '{id}'", "{id}"},
+	{"document differs from its memory", "UPDATE documents SET created_at = created_at + INTERVAL 1 DAY WHERE doc_no = {no}", "{id}"},
+	{"document differs from its memory", "UPDATE documents SET valid_from = NULL WHERE doc_no = {no}", "{id}"},
+	{"document differs from its memory", "UPDATE memories SET invalidated_at = valid_from WHERE id = '{id}'", "{id}"},
+	{"document differs from its memory", "UPDATE memories SET retired_at = now()::TIMESTAMP WHERE id = '{id}'", "{id}"},
 	{"document differs from its message", "UPDATE conversations SET scope = 'agent:other'", "msg_"},
 	{"document differs from its message", "UPDATE messages SET said_at = said_at + INTERVAL 1 DAY", "msg_"},
 	{"document differs from its message", "UPDATE documents SET conversation_id = 'conv_other' WHERE kind = 'message'", "msg_"},
@@ -34,23 +35,23 @@ var sabotage = []struct{ fault, statement, subject string }{
 	{"messages are not numbered 1 to 2", "UPDATE messages SET seq = 3 WHERE seq = 1", "conv_"},
 	{"messages are not numbered 1 to 2", "UPDATE messages SET seq = 1", "conv_"},
 	{"messages are not numbered 1 to 6", "UPDATE conversations SET next_seq = 7", "conv_"},
-	{"live document with words, but no postings", "DELETE FROM postings WHERE doc_no = NO", "FIRST"},
+	{"live document with words, but no postings", "DELETE FROM postings WHERE doc_no = {no}", "{id}"},
 	{"posting of no live document, or twice", "INSERT INTO postings SELECT term_no, kind, 9999, tf FROM postings LIMIT 1", "9999"},
-	{"posting of no live document, or twice", "INSERT INTO postings SELECT * FROM postings WHERE doc_no = NO LIMIT 1", "NO"},
-	{"posting of no live document, or twice", "UPDATE postings SET kind = 'message' WHERE doc_no = NO", "NO"},
-	{"posting of no term", "DELETE FROM terms WHERE term = 'tea'", "NO"},
+	{"posting of no live document, or twice", "INSERT INTO postings SELECT * FROM postings WHERE doc_no = {no} LIMIT 1", "{no}"},
+	{"posting of no live document, or twice", "UPDATE postings SET kind = 'message' WHERE doc_no = {no}", "{no}"},
+	{"posting of no term", "DELETE FROM terms WHERE term = 'tea'", "{no}"},
 	{"surface of no term", "INSERT INTO surfaces VALUES ('ghost', 9999)", "ghost"},
 	{"two terms of one number", "INSERT INTO terms SELECT term_no, 'ghost' FROM terms WHERE term = 'tea'", ""},
 	{"totals of a kind differ from a count", "UPDATE kind_stats SET documents = documents + 1 WHERE kind = 'memory'", "memory"},
 	{"totals of a kind differ from a count", "UPDATE kind_stats SET length = length + 1 WHERE kind = 'message'", "message"},
-	{"totals of a kind differ from a count", "UPDATE documents SET length = length + 1 WHERE doc_no = NO", "memory"},
+	{"totals of a kind differ from a count", "UPDATE documents SET length = length + 1 WHERE doc_no = {no}", "memory"},
 	{"totals of a kind differ from a count", "DELETE FROM kind_stats WHERE kind = 'memory'", "memory"},
-	{"vector of no live document", "UPDATE vectors_1 SET doc_no = 9999 WHERE doc_no = NO", "9999"},
-	{"vector that is not of unit length", "UPDATE vectors_1 SET v = list_transform(v::FLOAT[], lambda x: x * 2)::FLOAT[64] WHERE doc_no = NO", "NO"},
-	{"vector that is not of unit length", "UPDATE vectors_1 SET v = list_transform(v::FLOAT[], lambda x: 'nan'::FLOAT)::FLOAT[64] WHERE doc_no = NO", "NO"},
-	{"blank scope", "UPDATE documents SET scope = ' ' WHERE doc_no = NO", "FIRST"},
+	{"vector of no live document", "UPDATE vectors_1 SET doc_no = 9999 WHERE doc_no = {no}", "9999"},
+	{"vector that is not of unit length", "UPDATE vectors_1 SET v = list_transform(v::FLOAT[], lambda x: x * 2)::FLOAT[64] WHERE doc_no = {no}", "{no}"},
+	{"vector that is not of unit length", "UPDATE vectors_1 SET v = list_transform(v::FLOAT[], lambda x: 'nan'::FLOAT)::FLOAT[64] WHERE doc_no = {no}", "{no}"},
+	{"blank scope", "UPDATE documents SET scope = ' ' WHERE doc_no = {no}", "{id}"},
 	{"relation of no memory", "INSERT INTO memory_relations VALUES ('mem_ghost', 0, 'about', 'x')", "mem_ghost"},
-	{"superseded by a memory that does not say so", "UPDATE memories SET superseded_by = (SELECT max(id) FROM memories) WHERE id = 'FIRST'", "FIRST"},
+	{"superseded by a memory that does not say so", "UPDATE memories SET superseded_by = (SELECT max(id) FROM memories) WHERE id = '{id}'", "{id}"},
 	{"more than one chosen model, or none", "UPDATE models SET chosen = false", "words"},
 	{"more than one chosen model, or none", "INSERT INTO models SELECT 2, 'other', dims, 'other', true, created_at FROM models", "words, other"},
 	{"macro that is not Mallard's", "CREATE MACRO lower(x) AS 'shadowed'", "lower"},
@@ -61,19 +62,20 @@ func TestCheckFindsEveryFault(t *testing.T) {
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}
 	e := openFile(t, path, o)
-	first := stock(t, e)[0]
-	no := fmt.Sprint(rowsOf(t, e, "SELECT doc_no FROM memories WHERE id = '" + first + "'")[0][0])
-	intact(t, e)
-	fill := strings.NewReplacer("FIRST", first, "NO", no)
-	for i, test := range sabotage {
-		broken := fmt.Sprintf("%s.%d", path, i)
-		if err := e.Snapshot(t.Context(), broken); err != nil {
+	ids := stock(t, e)
+	no := fmt.Sprint(rowsOf(t, e, "SELECT doc_no FROM memories WHERE id = '"+ids[0]+"'")[0][0])
+	closeFile(t, e)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.NewReplacer("{id}", ids[0], "{no}", no)
+	broken := newFile(t)
+	for _, test := range sabotage {
+		if err := os.WriteFile(broken, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		statement := test.statement
-		for _, name := range []string{"FIRST", "NO"} { // whole words only
-			statement = regexp.MustCompile(`\b`+name+`\b(?: BY)?`).ReplaceAllStringFunc(statement, fill.Replace)
-		}
+		statement, subject := names.Replace(test.statement), names.Replace(test.subject)
 		tamper(t, broken, statement)
 		b := openFile(t, broken, engine.Options{ReadOnly: true})
 		faults, err := b.Check(t.Context())
@@ -81,9 +83,9 @@ func TestCheckFindsEveryFault(t *testing.T) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 		if !slices.ContainsFunc(faults, func(f engine.Fault) bool {
-			return f.Fault == test.fault && strings.HasPrefix(f.Subject, fill.Replace(test.subject))
+			return f.Fault == test.fault && strings.HasPrefix(f.Subject, subject)
 		}) {
-			t.Errorf("%s: faults %v: want %q of %s", statement, faults, test.fault, fill.Replace(test.subject))
+			t.Errorf("%s: faults %v: want %q of %s", statement, faults, test.fault, subject)
 		}
 		closeFile(t, b)
 	}
