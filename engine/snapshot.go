@@ -23,9 +23,6 @@ func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	if out, err = filepath.Abs(out); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if _, err := os.Stat(out); err == nil {
-		return fmt.Errorf("snapshot: %w: %s", ErrExists, out)
-	}
 	if _, err := os.Stat(filepath.Dir(out)); err != nil {
 		return fmt.Errorf("snapshot: %w: the folder must exist", err)
 	}
@@ -39,6 +36,9 @@ func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	}
 	e.writer.Lock()
 	defer e.writer.Unlock()
+	if _, err := os.Stat(out); err == nil {
+		return fmt.Errorf("snapshot: %w: %s", ErrExists, out)
+	}
 	if err := e.snapshot(ctx, out); err != nil {
 		os.Remove(out)
 		os.Remove(out + ".wal")

@@ -46,18 +46,19 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 			s.Bytes += info.Size()
 		}
 	}
-	e.models.RLock()
-	chosen := e.chosen
-	e.models.RUnlock()
-	s.Model, s.Dims, s.FastVectors = chosen.name, chosen.dims, 1
 	err := e.read(ctx, "stats", func(c *connection) error {
+		chosen, err := chosenModel(ctx, c) // as this transaction sees it
+		if err != nil {
+			return err
+		}
+		s.Model, s.Dims, s.FastVectors = chosen.name, chosen.dims, 1
 		if _, err := e.setting(ctx, c, "language", &s.Language); err != nil {
 			return err
 		}
 		if _, err := c.one(ctx, "stats_totals", []any{&s.Conversations, &s.Terms, &s.Postings, &s.Schema}); err != nil {
 			return err
 		}
-		err := c.each(ctx, "stats_memories", func(rows *sql.Rows) error {
+		err = c.each(ctx, "stats_memories", func(rows *sql.Rows) error {
 			var scope, category, tier, state, standing string
 			var n int
 			if err := rows.Scan(&scope, &category, &tier, &state, &standing, &n); err != nil {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"time"
 )
 
@@ -60,14 +62,12 @@ func (e *Engine) change(m *Memory, r UpdateRequest) (err error) {
 	set(&m.ValidUntil, r.ValidUntil)
 	set(&m.FactKey, r.FactKey)
 	set(&m.Relations, r.Relations)
-	for key, value := range r.Extra {
-		if value == nil {
-			delete(m.Extra, key)
-		} else if m.Extra == nil {
-			m.Extra = map[string]any{key: value}
-		} else {
-			m.Extra[key] = value
-		}
+	if len(r.Extra) > 0 { // a map of its own: edit compares the old one later
+		extra := map[string]any{}
+		maps.Copy(extra, m.Extra)
+		maps.Copy(extra, r.Extra)
+		maps.DeleteFunc(extra, func(_ string, value any) bool { return value == nil })
+		m.Extra = extra
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 			if err != nil {
 				return err
 			}
-			if moved = now == nil || !now.UpdatedAt.Equal(was.UpdatedAt) || !now.RetiredAt.IsZero(); moved {
+			if moved = !reflect.DeepEqual(now, was); moved {
 				return nil
 			}
 			return e.rewrite(ctx, c, &m, d)

@@ -26,16 +26,8 @@ func (m model) String() string { return fmt.Sprintf("%s (%d dimensions)", m.name
 
 // adoptModel compares the file's model with the one in the options; a file without one takes it.
 func (e *Engine) adoptModel(ctx context.Context) error {
-	err := e.conn.each(ctx, "model_list", func(rows *sql.Rows) error {
-		var m model
-		var chosen bool
-		err := rows.Scan(&m.n, &m.name, &m.dims, &m.fingerprint, &chosen)
-		if chosen {
-			e.chosen = m
-		}
-		return err
-	})
-	if err != nil || e.opts.Embedder == nil {
+	var err error
+	if e.chosen, err = chosenModel(ctx, e.conn); err != nil || e.opts.Embedder == nil {
 		return err
 	}
 	wanted := e.offered()
@@ -49,6 +41,20 @@ func (e *Engine) adoptModel(ctx context.Context) error {
 			ErrModelMismatch, e.chosen, wanted)
 	}
 	return nil
+}
+
+// chosenModel reads the file's model; the zero model is none.
+func chosenModel(ctx context.Context, c *connection) (chosen model, err error) {
+	err = c.each(ctx, "model_list", func(rows *sql.Rows) error {
+		var m model
+		var isChosen bool
+		err := rows.Scan(&m.n, &m.name, &m.dims, &m.fingerprint, &isChosen)
+		if isChosen {
+			chosen = m
+		}
+		return err
+	})
+	return chosen, err
 }
 
 // offered is the model in the options, as the next one of the file.
