@@ -1,0 +1,261 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// crowd is what many goroutines do to one engine, each call with a random source of its own. Memories and conversations are
+// few, so that they get in each other's way.
+func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.Rand) error {
+	var copies atomic.Int64
+	some := func(ctx context.Context, rng *rand.Rand) string {
+		all, err := e.List(ctx, engine.ListRequest{Standing: "current", Limit: 10})
+		if err != nil || len(all) == 0 {
+			return "mem_none"
+		}
+		return all[rng.IntN(len(all))].ID
+	}
+	return map[string]func(context.Context, *rand.Rand) error{
+		"Remember": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.Remember(ctx, engine.RememberRequest{Text: sentence(rng)})
+			return err
+		},
+		"Update": func(ctx context.Context, rng *rand.Rand) error {
+			text := sentence(rng)
+			_, err := e.Update(ctx, engine.UpdateRequest{ID: some(ctx, rng), Text: &text})
+			return err
+		},
+		"Supersede": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: some(ctx, rng), By: engine.RememberRequest{Text: sentence(rng)}})
+			return err
+		},
+		"Forget": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.Forget(ctx, engine.ForgetRequest{ID: some(ctx, rng)})
+			return err
+		},
+		"Purge": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.Purge(ctx, engine.ForgetRequest{ID: some(ctx, rng)})
+			return err
+		},
+		"Append": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.Append(ctx, engine.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(3)), Messages: []engine.Message{{Text: sentence(rng)}, {Text: sentence(rng)}}})
+			return err
+		},
+		"Import": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.Import(ctx, strings.NewReader(`{"text":"imported `+sentence(rng)+`"}`), engine.ImportRequest{})
+			return err
+		},
+		"SetScopes": func(ctx context.Context, rng *rand.Rand) error {
+			return e.SetScopes(ctx, engine.Scopes{Definitions: map[string]string{fmt.Sprint("team", rng.IntN(9)): "a team"}})
+		},
+		"Recall": func(ctx context.Context, rng *rand.Rand) error {
+			modes := []engine.Mode{"", engine.Hybrid, engine.VectorMode, engine.LexicalMode}
+			_, err := e.Recall(ctx, engine.RecallQuery{Text: sentence(rng), Mode: modes[rng.IntN(len(modes))], Kinds: engine.Kinds()})
+			return err
+		},
+		"List": func(ctx context.Context, _ *rand.Rand) error {
+			_, err := e.List(ctx, engine.ListRequest{Standing: "any", Limit: 50})
+			return err
+		},
+		"Get": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.Get(ctx, engine.GetRequest{ID: some(ctx, rng)})
+			return err
+		},
+		"Messages": func(ctx context.Context, _ *rand.Rand) error {
+			_, err := e.Messages(ctx, engine.MessagesRequest{Conversation: "talk 1"})
+			return err
+		},
+		"Query": func(ctx context.Context, _ *rand.Rand) error {
+			_, err := e.Query(ctx, "SELECT term, documents FROM report.terms ORDER BY documents DESC", 10)
+			return err
+		},
+		"Stats": func(ctx context.Context, _ *rand.Rand) error { _, err := e.Stats(ctx); return err },
+		"Export": func(ctx context.Context, _ *rand.Rand) error {
+			_, err := e.Export(ctx, io.Discard, engine.ExportRequest{})
+			return err
+		},
+		"Check": func(ctx context.Context, _ *rand.Rand) error {
+			faults, err := e.Check(ctx)
+			if len(faults) > 0 {
+				return fmt.Errorf("%d faults, first %s", len(faults), faults[0])
+			}
+			return err
+		},
+		"RebuildIndex": func(ctx context.Context, rng *rand.Rand) error {
+			_, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: rng.IntN(2) == 0})
+			return err
+		},
+		"Snapshot": func(ctx context.Context, _ *rand.Rand) error {
+			return e.Snapshot(ctx, filepath.Join(dir, fmt.Sprintf("%d.db", copies.Add(1))))
+		},
+	}
+}
+
+// TestEverybodyAtOnce: readers, writers and the long ones side by side; then Close in the middle of it. What finishes has an
+// error only where another got there first, or the engine closed.
+func TestEverybodyAtOnce(t *testing.T) {
+	path := newFile(t)
+	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2}
+	e := openFile(t, path, o)
+	stock(t, e)
+	expected := []error{engine.ErrNotFound, engine.ErrInvalid} // forgotten, or superseded, by another in between
+	var closing atomic.Bool
+	var group sync.WaitGroup
+	verbs := crowd(e, t.TempDir())
+	done := map[string]*atomic.Int64{}
+	for name, call := range verbs {
+		count := &atomic.Int64{}
+		done[name] = count
+		pause := time.Duration(0)
+		if name == "RebuildIndex" || name == "Snapshot" || name == "Check" {
+			pause = 200 * time.Millisecond
+		}
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(len(name)), uint64(name[0])))
+			for {
+				late := closing.Load()
+				err := call(t.Context(), rng)
+				switch {
+				case errors.Is(err, engine.ErrClosed):
+					return
+				case late:
+					t.Errorf("%s began after Close and gave %v", name, err)
+					return
+				case err != nil && !slices.ContainsFunc(expected, func(want error) bool { return errors.Is(err, want) }):
+					t.Errorf("%s: %v", name, err)
+				default:
+					count.Add(1)
+				}
+				time.Sleep(pause)
+			}
+		})
+	}
+	busy := func() bool { // until each was done some times
+		for _, count := range done {
+			if count.Load() < 3 {
+				return true
+			}
+		}
+		return false
+	}
+	for start := time.Now(); busy() && time.Since(start) < 30*time.Second; {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	closing.Store(true)
+	group.Wait()
+	for name, count := range done {
+		if n := count.Load(); n < 3 {
+			t.Errorf("%s was done %d times only", name, n)
+		}
+	}
+	intact(t, openFile(t, path, o))
+}
+
+// TestUpdatesOfOneMemory: of many at once, none is lost, although each reads the memory, embeds and writes it back. The clock
+// stands still, so that time can't tell them apart.
+func TestUpdatesOfOneMemory(t *testing.T) {
+	ctx := t.Context()
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	id := stock(t, e)[1]
+	want := map[string]any{"from": "stock"}
+	var group sync.WaitGroup
+	for i := range 8 {
+		key := fmt.Sprint("key", i)
+		want[key] = fmt.Sprint("value", i)
+		group.Go(func() {
+			if _, err := e.Update(ctx, engine.UpdateRequest{ID: id, Extra: map[string]any{key: want[key]}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	m, err := e.Get(ctx, engine.GetRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "metadata", want, m.Extra)
+}
+
+// TestOneWins: of many who forget or supersede the same memory, or bring the same id, one succeeds and the others are told.
+func TestOneWins(t *testing.T) {
+	ctx := t.Context()
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	ids := stock(t, e)
+	race := func(what string, want error, call func() error) {
+		t.Helper()
+		var group sync.WaitGroup
+		var won atomic.Int64
+		for range 6 {
+			group.Go(func() {
+				if err := call(); err == nil {
+					won.Add(1)
+				} else if !errors.Is(err, want) {
+					t.Errorf("%s: %v: want %v", what, err, want)
+				}
+			})
+		}
+		group.Wait()
+		if won.Load() != 1 {
+			t.Errorf("%s: %d succeeded: want one", what, won.Load())
+		}
+	}
+	race("the same id", engine.ErrExists, func() error {
+		_, err := e.Remember(ctx, engine.RememberRequest{ID: "mem_same", Text: "the same"})
+		return err
+	})
+	race("supersede", engine.ErrInvalid, func() error {
+		_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[0], By: engine.RememberRequest{Text: "newer"}})
+		return err
+	})
+	race("forget", engine.ErrNotFound, func() error { _, err := e.Forget(ctx, engine.ForgetRequest{ID: ids[1]}); return err })
+	race("purge", engine.ErrNotFound, func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: ids[1]}); return err })
+	race("a snapshot of one name", engine.ErrExists, func() error { return e.Snapshot(ctx, filepath.Join(filepath.Dir(e.Path()), "copy.db")) })
+}
+
+// TestReadersSeeOneState: what an export says is of one moment, however many write meanwhile.
+func TestReadersSeeOneState(t *testing.T) {
+	ctx := t.Context()
+	e := enginetest.Open(t, engine.Options{})
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() { // pairs, each in one transaction
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				if _, err := e.RememberMany(ctx, []engine.RememberRequest{{Text: fmt.Sprint("left ", n)}, {Text: fmt.Sprint("right ", n)}}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for range 20 {
+		var out bytes.Buffer
+		n, err := e.Export(ctx, &out, engine.ExportRequest{})
+		if err != nil || n%2 != 0 || strings.Count(out.String(), "left") != strings.Count(out.String(), "right") {
+			t.Errorf("export of %d memories, %v: want whole pairs", n, err)
+		}
+	}
+	close(stop)
+	writer.Wait()
+}
