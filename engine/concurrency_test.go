@@ -121,9 +121,9 @@ func TestEverybodyAtOnce(t *testing.T) {
 	for name, call := range verbs {
 		count := &atomic.Int64{}
 		done[name] = count
-		pause := time.Duration(0)
+		pause := 20 * time.Millisecond
 		if name == "RebuildIndex" || name == "Snapshot" || name == "Check" {
-			pause = 200 * time.Millisecond
+			pause = 500 * time.Millisecond
 		}
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(len(name)), uint64(name[0])))
