@@ -46,13 +46,15 @@ func (e *Engine) find(ctx context.Context, c *connection, id, agent string) (*Me
 	if err != nil {
 		return nil, 0, err
 	}
+	scopes := e.scopes.Load()
 	if m == nil && len(id) >= minShort {
+		visible, _ := scopes.ForReading(agent, nil)
 		var ids []string
 		err := c.each(ctx, "memory_ending", func(rows *sql.Rows) error {
 			var id string
 			defer func() { ids = append(ids, id) }()
 			return rows.Scan(&id)
-		}, sql.Named("ending", id))
+		}, sql.Named("ending", id), sql.Named("scopes", listArg(visible)))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -65,7 +67,7 @@ func (e *Engine) find(ctx context.Context, c *connection, id, agent string) (*Me
 			}
 		}
 	}
-	if m == nil || !internal(agent) && !e.scopes.Load().Allows(agent, m.Scope) {
+	if m == nil || !internal(agent) && !scopes.Allows(agent, m.Scope) {
 		return nil, 0, fmt.Errorf("%w: memory %s; give the whole id, or its ending of %d characters or more", ErrNotFound, quote(id), minShort)
 	}
 	return m, docNo, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
@@ -107,7 +108,7 @@ func (r *recall) prepare(ctx context.Context, surfaces []string) (rarity func(st
 			if err != nil {
 				return err
 			}
-			if v == nil {
+			if v == nil || !internal(q.Agent) && !e.scopes.Load().Allows(q.Agent, v.Scope) {
 				return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(name))
 			}
 			r.conversations = append(r.conversations, v.ID)
@@ -193,12 +194,21 @@ func (r *recall) gather(ctx context.Context, c *connection) error {
 		return rows.Scan(&v.DocNo, &v.Cosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.Fused)
 	},
 		sql.Named("weights", r.weights.arg()), sql.Named("vector", vector), sql.Named("terms", terms),
-		sql.Named("tags", append([]string{}, r.tags...)), sql.Named("kinds", filterArg(q.Kinds)), sql.Named("scopes", filterArg(r.scopes)),
+		sql.Named("tags", lowered(r.tags)), sql.Named("kinds", filterArg(q.Kinds)), sql.Named("scopes", filterArg(r.scopes)),
 		sql.Named("conversations", filterArg(r.conversations)), sql.Named("categories", filterArg(q.Categories)),
 		sql.Named("tiers", filterArg(q.Tiers)), sql.Named("since", orTime(utc(q.Since), year1)), sql.Named("until", orTime(utc(q.Until), year9999)),
 		sql.Named("at", r.at), sql.Named("said_by", orTime(utc(q.AsOf), year9999)), sql.Named("pool", int64(max(r.weights.Pool, 2*q.Limit))))
 	r.result.Trace.gathered(r.candidates, time.Since(start))
 	return err
+}
+
+// lowered gives tags as the statement compares them: in lower case.
+func lowered(tags []string) []string {
+	lower := make([]string, len(tags))
+	for i, tag := range tags {
+		lower[i] = strings.ToLower(tag)
+	}
+	return lower
 }
 
 // rank takes the candidates through the stages after fusion, and the first of them become the hits.
@@ -209,9 +219,10 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 		r.result.Trace.ranked(nil, 0)
 		return nil
 	}
-	docNos, fused, cosines := make([]int32, len(r.candidates)), make([]float64, len(r.candidates)), make([]float64, len(r.candidates))
+	docNos, positions := make([]int32, len(r.candidates)), make([]int32, len(r.candidates))
+	fused, cosines := make([]float64, len(r.candidates)), make([]float64, len(r.candidates))
 	for i, v := range r.candidates {
-		docNos[i], fused[i], cosines[i] = v.DocNo, v.Fused, math.NaN() // the driver can't bind a list with a NULL in it
+		docNos[i], positions[i], fused[i], cosines[i] = v.DocNo, int32(i+1), v.Fused, math.NaN() // the driver can't bind a list with a NULL in it
 		if v.Cosine != nil {
 			cosines[i] = *v.Cosine
 		}
@@ -227,7 +238,7 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 			r.result.Hits = append(r.result.Hits, hit)
 		}
 		return nil
-	}, sql.Named("weights", r.weights.arg()), sql.Named("doc_nos", docNos), sql.Named("fused", fused), sql.Named("cosines", cosines),
+	}, sql.Named("weights", r.weights.arg()), sql.Named("doc_nos", docNos), sql.Named("positions", positions), sql.Named("fused", fused), sql.Named("cosines", cosines),
 		sql.Named("at", r.at), sql.Named("rerankable", r.result.Mode == Hybrid), sql.Named("limit", int64(r.query.Limit)))
 	r.result.Trace.ranked(ranked, time.Since(start))
 	if r.query.Explain {

@@ -97,5 +97,7 @@ WHERE supersedes = $id OR superseded_by = $id OR canonical_id = $id;
 DELETE FROM memory_relations WHERE target_id = $id;
 
 -- name: memory_ending
--- Ids of memories with that ending.
-SELECT id FROM memories WHERE ends_with(id, $ending) ORDER BY id LIMIT 6;
+-- Ids of memories with that ending, in the scopes that the caller may read.
+SELECT id FROM memories
+WHERE ends_with(id, $ending) AND ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
+ORDER BY id LIMIT 6;

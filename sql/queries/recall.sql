@@ -1,5 +1,7 @@
 -- The statements of a recall. No parameter is ever NULL, so that their plans are made once: the list ['*'] is no restriction,
--- an empty one matches nothing, and a time without a bound lies in the year 1 or 9999.
+-- an empty one matches nothing, and a time without a bound lies in the year 1 or 9999. For the same reason a parameter is never
+-- cast twice in a row, nor the argument of len: DuckDB then could not tell its type, hence the trim around the weights, the [:]
+-- in as_vector, and the comparisons with [].
 
 -- name: recall_words
 -- How many documents of the kinds asked, within the filters, have each word of the query; rare words say more.
@@ -27,17 +29,17 @@ WHERE d.live
 -- Gathers the documents that may answer a query, from both channels, with both raw values wherever they can be known,
 -- and fuses the two. An empty $vector is lexical only, empty $terms are vector only; every tag must be in a document's text.
 WITH setting AS (
-    SELECT $weights::VARCHAR::JSON::weights AS w
+    SELECT trim($weights::VARCHAR)::JSON::weights AS w
 ),
 asked AS (
-    SELECT as_vector($vector::FLOAT[]) AS v WHERE len($vector::FLOAT[]) > 0
+    SELECT as_vector($vector::FLOAT[]) AS v WHERE $vector::FLOAT[] <> []
 ),
 tagged AS (
     SELECT doc_no FROM memories
-    WHERE len($tags::VARCHAR[]) > 0 AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
+    WHERE $tags::VARCHAR[] <> [] AND list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []
     UNION ALL
     SELECT doc_no FROM messages
-    WHERE len($tags::VARCHAR[]) > 0 AND len(list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag))) = 0
+    WHERE $tags::VARCHAR[] <> [] AND list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []
 ),
 eligible AS MATERIALIZED (
     SELECT doc_no, length
@@ -52,7 +54,7 @@ eligible AS MATERIALIZED (
       AND CASE kind WHEN 'memory'
               THEN valid_from <= $at::TIMESTAMP AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP)
               ELSE created_at <= $said_by::TIMESTAMP END
-      AND (len($tags::VARCHAR[]) = 0 OR doc_no IN (SELECT doc_no FROM tagged))
+      AND ($tags::VARCHAR[] = [] OR doc_no IN (SELECT doc_no FROM tagged))
 ),
 hits AS MATERIALIZED (
     SELECT p.term_no, p.kind, p.doc_no, p.tf
@@ -101,8 +103,8 @@ scored AS (
 )
 SELECT doc_no, cosine, raw, vector_score, lexical_score,
     CASE
-        WHEN len($vector::FLOAT[]) = 0 THEN lexical_score
-        WHEN len($terms::VARCHAR[]) = 0 AND (w).normalise = 'absolute' THEN vector_score
+        WHEN $vector::FLOAT[] = [] THEN lexical_score
+        WHEN $terms::VARCHAR[] = [] AND (w).normalise = 'absolute' THEN vector_score
         WHEN (w).normalise = 'maximum' THEN coalesce(vector_score, 0) * (w).vector + coalesce(lexical_score, 0) * (w).lexical
         ELSE fuse(vector_score, lexical_score, (w).vector, (w).lexical)
     END AS fused
@@ -113,11 +115,11 @@ ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no;
 -- Takes candidates in their order through every stage after fusion. Each has one column per stage and, where a stage
 -- dropped it, that stage's name; rank counts those that are left, the ones diversity deferred last.
 WITH setting AS (
-    SELECT $weights::VARCHAR::JSON::weights AS w
+    SELECT trim($weights::VARCHAR)::JSON::weights AS w
 ),
 given AS (
     SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($fused::DOUBLE[]) AS fused, nullif(unnest($cosines::DOUBLE[]), 'nan') AS cosine,
-        generate_subscripts($doc_nos::INTEGER[], 1) AS position
+        unnest($positions::INTEGER[]) AS position
 ),
 rows AS MATERIALIZED (
     SELECT g.*, d.kind, d.owner_id, d.scope, d.category, d.tier, d.conversation_id, d.created_at,
