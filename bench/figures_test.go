@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// fifteen sessions of two turns each: turn i is of session i/2.
+func manySessions() *talk {
+	t := &talk{name: "many"}
+	for i := range 30 {
+		t.turns = append(t.turns, turn{id: string(rune('a' + i)), session: "s" + string(rune('a'+i/2))})
+	}
+	return t
+}
+
+func TestAnswer(t *testing.T) {
+	many := manySessions()
+	got := many.answer(question{"?", 3, []int{1, 6, 7, 29}}, []int{2, 3, 0, 6, 1}, time.Second)
+	want := Answer{
+		Conversation: "many", Question: "?", Category: 3, Took: time.Second,
+		GoldTurns: []string{"b", "g", "h", "~"}, TurnRanks: []int{5, 4, 0, 0},
+		GoldSessions: []string{"sa", "sd", "so"}, SessionRanks: []int{2, 3, 0}, // sb twice, sa, sd, sa
+		First: []string{"c", "d", "a", "g", "b"},
+	}
+	want.GoldTurns[3] = many.turns[29].id
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFiguresOf(t *testing.T) {
+	answers := []Answer{
+		{TurnRanks: []int{2}, SessionRanks: []int{1}, Took: 4 * time.Millisecond},
+		{TurnRanks: []int{11, 4}, SessionRanks: []int{3, 6}, Took: 2 * time.Millisecond},
+		{TurnRanks: []int{0, 40}, SessionRanks: []int{0, 11}, Took: 8 * time.Millisecond},
+		{TurnRanks: []int{10, 1, 3}, SessionRanks: []int{5, 4}, Took: 6 * time.Millisecond},
+	}
+	want := RecallFigures{
+		Questions:   4,
+		SessionAny5: 3. / 4, SessionAny10: 3. / 4, // all but the third
+		SessionAll5: 2. / 4, SessionAll10: 3. / 4, // first and fourth; then the second too
+		SessionRecall10: (1 + 1 + 0 + 1) / 4.,
+		TurnAny10:       3. / 4,
+		TurnRecall10:    (1 + 0.5 + 0 + 1) / 4,
+		TurnMRR10:       (0.5 + 0.25 + 0 + 1) / 4,
+		RecallP50:       4, RecallP95: 8,
+	}
+	if diff := cmp.Diff(want, figuresOf(answers), cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(RecallFigures{}, figuresOf(nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	times := []time.Duration{50, 20, 40, 30, 10}
+	for _, c := range []struct {
+		p    float64
+		want time.Duration
+	}{{0, 10}, {20, 10}, {50, 30}, {99, 50}, {100, 50}} {
+		if got := percentile(times, c.p); got != c.want {
+			t.Errorf("percentile %v: %d, want %d", c.p, got, c.want)
+		}
+	}
+	if got := percentile(nil, 50); got != 0 {
+		t.Errorf("of nothing: %d, want 0", got)
+	}
+}

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+const (
+	megabyte  = 1 << 20
+	loadBatch = 10_000 // memories made at a time, so that their texts don't count as the engine's memory
+	warmUps   = 5      // recalls before those that count; they prepare the statements
+)
+
+// phaseRun is one phase on its way.
+type phaseRun struct {
+	config RecallConfig
+	corpus *corpus
+	file   string
+	report RecallReport
+}
+
+func (r *phaseRun) open(ctx context.Context) (*engine.Engine, float64, error) {
+	began := time.Now()
+	e, err := engine.Open(ctx, r.file, engine.Options{Embedder: r.config.Embedder})
+	return e, milliseconds(time.Since(began)), err
+}
+
+func (r *phaseRun) load(ctx context.Context) error {
+	e, _, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close() // a second one does nothing
+	var took time.Duration
+	for from := 0; from < r.config.Memories; from += loadBatch {
+		to := min(from+loadBatch, r.config.Memories)
+		requests := r.corpus.memories(from, to)
+		began := time.Now()
+		results, err := e.RememberMany(ctx, requests)
+		took += time.Since(began)
+		if err != nil {
+			return err
+		}
+		for _, result := range results {
+			if err := errors.Join(result.Err, result.VectorErr); err != nil {
+				return err
+			}
+		}
+		r.config.Progress("bulk insert", to, r.config.Memories)
+	}
+	r.report.BulkPerSecond = float64(r.config.Memories) / took.Seconds()
+	began := time.Now()
+	if err := e.Close(); err != nil {
+		return err
+	}
+	r.report.CloseMs = milliseconds(time.Since(began))
+	info, err := os.Stat(r.file)
+	if err != nil {
+		return err
+	}
+	r.report.FileMB = float64(info.Size()) / megabyte
+	r.report.BulkPeakMB, err = peakMemory()
+	return err
+}
+
+// measure opens a closed file, recalls, writes live, and recalls from an index that now has a part in the order of writing.
+func (r *phaseRun) measure(ctx context.Context) error {
+	e, took, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	r.report.OpenMs = took
+	first, err := r.recall(ctx, e, r.hybrid(0))
+	if err != nil {
+		return err
+	}
+	r.report.HybridFirst = milliseconds(first)
+	p := &r.report
+	for _, sort := range []struct {
+		name     string
+		query    func(i int) engine.RecallQuery
+		p50, p99 *float64
+	}{
+		{"hybrid recalls", r.hybrid, &p.HybridP50, &p.HybridP99},
+		{"hybrid recalls in a scope", r.hybridScope, &p.HybridScopeP50, &p.HybridScopeP99},
+		{"lexical recalls", r.lexical, &p.LexicalP50, &p.LexicalP99},
+		{"lexical recalls of unknown words", r.lexicalMiss, &p.LexicalMissP50, &p.LexicalMissP99},
+		{"vector recalls", r.vector, &p.VectorP50, &p.VectorP99},
+	} {
+		if err := r.recalls(ctx, e, sort.name, sort.query, sort.p50, sort.p99); err != nil {
+			return err
+		}
+	}
+	if err := r.remembers(ctx, e); err != nil {
+		return err
+	}
+	if err := r.recalls(ctx, e, "lexical recalls after live writes", r.lexical, &p.LexicalUnclusteredP50, &p.LexicalUnclusteredP99); err != nil {
+		return err
+	}
+	if p.PeakMB, err = peakMemory(); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+func (r *phaseRun) question(i int) (text, scope string) {
+	return r.corpus.question(i, r.config.Memories)
+}
+
+func (r *phaseRun) hybrid(i int) engine.RecallQuery {
+	text, _ := r.question(i)
+	return engine.RecallQuery{Text: text, Mode: engine.Hybrid}
+}
+
+func (r *phaseRun) hybridScope(i int) engine.RecallQuery {
+	text, scope := r.question(i)
+	return engine.RecallQuery{Text: text, Mode: engine.Hybrid, Scopes: []string{scope}}
+}
+
+func (r *phaseRun) lexical(i int) engine.RecallQuery {
+	text, _ := r.question(i)
+	return engine.RecallQuery{Text: text, Mode: engine.LexicalMode}
+}
+
+func (r *phaseRun) lexicalMiss(i int) engine.RecallQuery {
+	return engine.RecallQuery{Text: r.corpus.miss(i), Mode: engine.LexicalMode}
+}
+
+func (r *phaseRun) vector(i int) engine.RecallQuery {
+	text, _ := r.question(i)
+	return engine.RecallQuery{Text: text, Mode: engine.VectorMode}
+}
+
+// recalls asks one sort of questions and notes the middle and the slowest hundredth.
+func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) engine.RecallQuery, p50, p99 *float64) error {
+	times := make([]time.Duration, 0, r.config.Queries)
+	for i := -warmUps; i < r.config.Queries; i++ {
+		took, err := r.recall(ctx, e, query(i+warmUps))
+		if err != nil {
+			return err
+		}
+		if i >= 0 {
+			times = append(times, took)
+			r.config.Progress(name, i+1, r.config.Queries)
+		}
+	}
+	*p50, *p99 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 99))
+	return nil
+}
+
+func (r *phaseRun) recall(ctx context.Context, e *engine.Engine, q engine.RecallQuery) (time.Duration, error) {
+	began := time.Now()
+	_, err := e.Recall(ctx, q)
+	return time.Since(began), err
+}
+
+// remembers writes one memory at a time.
+func (r *phaseRun) remembers(ctx context.Context, e *engine.Engine) error {
+	times := make([]time.Duration, r.config.Live)
+	for i := range times {
+		request := r.corpus.memory(r.config.Memories + i)
+		began := time.Now()
+		result, err := e.Remember(ctx, request)
+		times[i] = time.Since(began)
+		if err := errors.Join(err, result.VectorErr); err != nil {
+			return err
+		}
+		r.config.Progress("single writes", i+1, len(times))
+	}
+	r.report.RememberP50, r.report.RememberP99 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 99))
+	r.report.RememberMax = milliseconds(percentile(times, 100))
+	return nil
+}
+
+// peakMemory is the most this process ever had in memory, in megabytes; 0 where the system does not say.
+func peakMemory() (float64, error) {
+	f, err := os.Open("/proc/self/status")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(f)
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(content), "VmHWM:")
+	var kilobytes float64
+	if _, err := fmt.Sscanf(rest, "%f kB", &kilobytes); err != nil {
+		return 0, fmt.Errorf("/proc/self/status: no VmHWM: %w", err)
+	}
+	return kilobytes / 1024, nil
+}

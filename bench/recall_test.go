@@ -1,0 +1,98 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mallardmem/mallard/bench"
+)
+
+// childPhase in the environment makes this test program run one phase of the recall bench.
+const childPhase, childFile = "MALLARD_BENCH_PHASE", "MALLARD_BENCH_FILE"
+
+func small() bench.RecallConfig {
+	return bench.RecallConfig{Memories: 300, Dims: 16, Queries: 3, Live: 5, Seed: 7}
+}
+
+func TestMain(m *testing.M) {
+	phase := os.Getenv(childPhase)
+	if phase == "" {
+		os.Exit(m.Run())
+	}
+	report, err := bench.RunPhase(context.Background(), small(), bench.Phase(phase), os.Getenv(childFile))
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(report)
+	}
+	if err != nil {
+		os.Stderr.WriteString(err.Error() + "\n")
+		os.Exit(1)
+	}
+}
+
+func TestRunRecall(t *testing.T) {
+	config := small()
+	config.Folder = t.TempDir()
+	config.Child = func(ctx context.Context, phase bench.Phase, file string) *exec.Cmd {
+		child := exec.CommandContext(ctx, os.Args[0])
+		child.Env = append(os.Environ(), childPhase+"="+string(phase), childFile+"="+file)
+		child.Stderr = os.Stderr
+		return child
+	}
+	report, err := bench.RunRecall(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := reflect.ValueOf(*report)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		if _, err := os.Stat("/proc/self/status"); err != nil && strings.HasSuffix(name, "PeakMB") {
+			continue // this system does not tell
+		}
+		if v.Field(i).IsZero() {
+			t.Errorf("%s was not measured", name)
+		}
+	}
+	if report.Memories != 300 || report.Dims != 16 {
+		t.Errorf("%d memories of %d dimensions, want 300 of 16", report.Memories, report.Dims)
+	}
+	if want := report.FileMB * (1 << 20) / 300; report.BytesPerMemory != want {
+		t.Errorf("%v bytes per memory, want %v", report.BytesPerMemory, want)
+	}
+	if report.HybridP50 > report.HybridP99 || report.RememberP99 > report.RememberMax {
+		t.Errorf("percentiles out of order: %+v", report)
+	}
+	left, err := os.ReadDir(config.Folder)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil || !strings.Contains(text.String(), "300 memories, bench-clusters-16") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
+func TestRunRecallRefuses(t *testing.T) {
+	for _, c := range []struct {
+		config bench.RecallConfig
+		want   string
+	}{
+		{bench.RecallConfig{Memories: 3}, "memories is 3; allowed: 100 to 10000000"},
+		{bench.RecallConfig{Memories: 300, Dims: -1}, "dims is -1; allowed: 1 to 16384"},
+		{bench.RecallConfig{Memories: 300, Queries: -1}, "queries is -1"},
+		{bench.RecallConfig{Memories: 300, Live: -1}, "live is -1"},
+	} {
+		_, err := bench.RunRecall(context.Background(), c.config)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.config, err, c.want)
+		}
+	}
+	_, err := bench.RunPhase(context.Background(), small(), "sleep", "x.db")
+	if want := `phase is "sleep"; allowed: [load measure live reopen]`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
