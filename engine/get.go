@@ -149,14 +149,17 @@ func checkTexts(field string, values []string) error {
 	return nil
 }
 
-// filterArg is a filter as a parameter of a recall's statements: nil is no restriction.
+// filterArg is a filter as a parameter of a recall's statements: nil is no restriction, which is written as *. A * of the
+// caller's names nothing.
 func filterArg[T ~string](list []T) []string {
 	if list == nil {
 		return []string{"*"}
 	}
-	plain := make([]string, len(list))
-	for i, v := range list {
-		plain[i] = string(v)
+	plain := make([]string, 0, len(list))
+	for _, v := range list {
+		if v != "*" {
+			plain = append(plain, string(v))
+		}
 	}
 	return plain
 }
