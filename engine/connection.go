@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -113,12 +114,16 @@ func newConnection(ctx context.Context, db *sql.DB) (*connection, error) {
 	return &connection{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
 }
 
-// statement prepares a named query once for each pattern of NULLs among its arguments: once a statement has run with a NULL,
-// the driver knows no type for that parameter and binds no value to it.
+// statement prepares a named query once for each pattern of NULLs and empty lists among its arguments: a parameter whose type
+// the query does not settle takes that of the first value it is bound to, which for these is none that another value fits.
+// Text that is not UTF-8 is refused here at the latest: in a list it would crash the process.
 func (c *connection) statement(ctx context.Context, name string, args []any) (*sql.Stmt, error) {
+	if err := checkArgs(args); err != nil {
+		return nil, err
+	}
 	key := name
 	for _, arg := range args {
-		if named, ok := arg.(sql.NamedArg); ok && named.Value == nil {
+		if named, ok := arg.(sql.NamedArg); ok && empty(named.Value) {
 			key += " " + named.Name
 		}
 	}
@@ -131,6 +136,45 @@ func (c *connection) statement(ctx context.Context, name string, args []any) (*s
 	}
 	c.prepared[key] = stmt
 	return stmt, nil
+}
+
+// empty reports whether a value is NULL or a list of nothing.
+func empty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case []string:
+		return len(value) == 0
+	case []int32:
+		return len(value) == 0
+	case []float32:
+		return len(value) == 0
+	}
+	return false
+}
+
+// checkArgs refuses text that is no UTF-8 and times past all calendars, wherever they come from: the driver can't bind them, and
+// such text in a list would crash it.
+func checkArgs(args []any) error {
+	for _, arg := range args {
+		named, ok := arg.(sql.NamedArg)
+		if !ok {
+			continue
+		}
+		var err error
+		switch value := named.Value.(type) {
+		case string:
+			err = checkText(named.Name, value)
+		case []string:
+			err = checkTexts(named.Name, value)
+		case time.Time:
+			err = checkTime(named.Name, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // renew drops the plans of prepared statements when the file has grown so much that they may be poor ones.

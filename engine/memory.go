@@ -114,7 +114,9 @@ func (m *Memory) normalise(at time.Time) error {
 	m.AccessCount = min(max(m.AccessCount, 0), maxAccesses)
 	m.InjectedCount = max(m.InjectedCount, 0)
 	m.BadRecallCount = max(m.BadRecallCount, 0)
-	m.normaliseTimes(at)
+	if err := m.normaliseTimes(at); err != nil {
+		return err
+	}
 	m.FactKey = or(m.FactKey, factKey(m.Category, or(m.L0, m.Text)))
 	m.Sources = newest(m.Sources, 20)
 	m.History = newest(m.History, 50)
@@ -160,10 +162,19 @@ func (m *Memory) normaliseWords() error {
 		member("memory_temporal_type", or(m.TemporalType, "static"), []string{"static", "dynamic"}))
 }
 
-func (m *Memory) normaliseTimes(at time.Time) {
-	for _, t := range []*time.Time{&m.CreatedAt, &m.ValidFrom, &m.ValidUntil, &m.InvalidatedAt, &m.RecordedAt, &m.UpdatedAt,
-		&m.RetiredAt, &m.LastAccessedAt, &m.LastInjectedAt, &m.LastConfirmedUseAt, &m.SuppressedUntil} {
-		*t = utc(*t)
+func (m *Memory) normaliseTimes(at time.Time) error {
+	for _, f := range []struct {
+		name string
+		at   *time.Time
+	}{
+		{"created_at", &m.CreatedAt}, {"valid_from", &m.ValidFrom}, {"valid_until", &m.ValidUntil}, {"invalidated_at", &m.InvalidatedAt},
+		{"recorded_at", &m.RecordedAt}, {"updated_at", &m.UpdatedAt}, {"retired_at", &m.RetiredAt}, {"last_accessed_at", &m.LastAccessedAt},
+		{"last_injected_at", &m.LastInjectedAt}, {"last_confirmed_use_at", &m.LastConfirmedUseAt}, {"suppressed_until", &m.SuppressedUntil},
+	} {
+		*f.at = utc(*f.at)
+		if err := checkTime(f.name, *f.at); err != nil {
+			return err
+		}
 	}
 	m.CreatedAt = orTime(m.CreatedAt, at)
 	m.ValidFrom = orTime(m.ValidFrom, m.CreatedAt)
@@ -172,6 +183,7 @@ func (m *Memory) normaliseTimes(at time.Time) {
 	if m.InvalidatedAt.Before(m.ValidFrom) {
 		m.InvalidatedAt = time.Time{}
 	}
+	return nil
 }
 
 // normaliseRelations drops doubles and keeps the first sixteen.
@@ -225,6 +237,14 @@ func checkText(field, s string) error {
 	}
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return invalid(field, s, "text without NUL bytes")
+	}
+	return nil
+}
+
+// checkTime refuses what neither SQL nor JSON can hold; absent is fine.
+func checkTime(field string, t time.Time) error {
+	if year := t.UTC().Year(); year < 1 || year > 9999 {
+		return invalid(field, t, "the years 1 to 9999, in UTC")
 	}
 	return nil
 }

@@ -59,6 +59,6 @@ func (m *Message) normalise(at time.Time) error {
 	m.Role = or(m.Role, "user")
 	m.SaidAt = orTime(utc(m.SaidAt), at)
 	m.RecordedAt = at
-	return firstError(checkText("text", m.Text), checkText("caption", m.Caption), checkText("speaker", m.Speaker),
+	return firstError(checkTime("said_at", m.SaidAt), checkText("text", m.Text), checkText("caption", m.Caption), checkText("speaker", m.Speaker),
 		checkText("session", m.Session), checkText("key", m.Key), member("role", m.Role, Roles()))
 }
