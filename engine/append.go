@@ -136,7 +136,7 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 			return err
 		}
 	}
-	numbers, err := nextDocNos(ctx, c, len(messages))
+	numbers, err := e.nextDocNos(ctx, c, len(messages))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -255,14 +257,14 @@ func (c *connection) oneDDL(ctx context.Context, text string, dest any, replace 
 // appendRows adds rows to a table of the file, fast. The values of a row are the table's columns in order, each of exactly its
 // type.
 func (c *connection) appendRows(table string, rows [][]driver.Value) error {
-	return c.appendTo("mallard", table, rows)
-}
-
-// appendTo is appendRows for the file or "temp".
-func (c *connection) appendTo(catalog, table string, rows [][]driver.Value) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	return c.appendAll("mallard", table, slices.Values(rows))
+}
+
+// appendAll is appendRows for the file, which is "mallard", or "temp".
+func (c *connection) appendAll(catalog, table string, rows iter.Seq[[]driver.Value]) error {
 	return c.conn.Raw(func(raw any) error {
 		dc, ok := raw.(driver.Conn)
 		if !ok {
@@ -272,7 +274,7 @@ func (c *connection) appendTo(catalog, table string, rows [][]driver.Value) erro
 		if err != nil {
 			return fmt.Errorf("append to %s: %w", table, err)
 		}
-		for _, row := range rows {
+		for row := range rows {
 			if err = appender.AppendRow(row...); err != nil {
 				break
 			}

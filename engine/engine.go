@@ -27,9 +27,10 @@ type Engine struct {
 	using  sync.RWMutex // held for reading by every operation, for writing by Close
 	closed bool
 
-	writer sync.Mutex // one write transaction at a time; owns the fields below
-	conn   *connection
-	words  wordCache
+	writer   sync.Mutex // one write transaction at a time; owns the fields below
+	conn     *connection
+	words    wordCache
+	reserved []int32 // numbers for documents
 
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	chosen model        // the file's embedding model; zero: none yet
@@ -221,6 +222,7 @@ func (e *Engine) write(ctx context.Context, op string, do func(c *connection) er
 	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(e.conn) })
 	if err != nil {
 		e.words.forget() // it may hold numbers that were rolled back
+		e.reserved = nil
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // importBatch is how many lines go into one transaction.
@@ -173,8 +174,11 @@ func (e *Engine) parseMessage(line []byte, said map[string]int) (conversation st
 	if err != nil {
 		return "", nil, fmt.Errorf("time: %w", err)
 	}
-	if l.Conversation == "" {
-		return "", nil, invalid("conversation", "", "a name")
+	if strings.TrimSpace(l.Conversation) == "" {
+		return "", nil, invalid("conversation", l.Conversation, "a name")
+	}
+	if err := checkText("conversation", l.Conversation); err != nil {
+		return "", nil, err
 	}
 	m = &Message{Key: l.Key, Session: l.Session, Role: l.Role, Speaker: l.Speaker, Text: l.Text, SaidAt: at, Caption: l.Caption}
 	if m.Key == "" {

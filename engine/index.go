@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"iter"
 	"slices"
 	"time"
 )
@@ -78,11 +79,11 @@ func (e *Engine) insertDocuments(ctx context.Context, c *connection, docs []*doc
 
 // insertIndex writes the words and vectors of documents that are in place.
 func (e *Engine) insertIndex(ctx context.Context, c *connection, docs []*document) error {
-	rows, err := e.postingRows(ctx, c, docs)
+	postings, err := e.postings(ctx, c, docs)
 	if err != nil {
 		return err
 	}
-	if err := c.appendRows("postings", rows); err != nil {
+	if err := c.appendAll("mallard", "postings", postingRows(postings)); err != nil {
 		return err
 	}
 	return e.insertVectors(c, docs)
@@ -97,32 +98,50 @@ func documentRows(docs []*document) [][]driver.Value {
 	return rows
 }
 
-// postingRows gives the postings of live documents, those of a term side by side, and writes new words and the totals.
-func (e *Engine) postingRows(ctx context.Context, c *connection, docs []*document) ([][]driver.Value, error) {
+// posting is a row of postings.
+type posting struct {
+	term, doc int32
+	kind      Kind
+	tf        float32
+}
+
+// postings gives the postings of live documents, those of a term side by side, and writes new words and the totals.
+func (e *Engine) postings(ctx context.Context, c *connection, docs []*document) ([]posting, error) {
 	if err := e.words.learn(ctx, c, docs); err != nil {
 		return nil, err
 	}
-	var rows [][]driver.Value
+	var all []posting
 	lengths, counts := map[Kind]float64{}, map[Kind]int64{}
 	for _, d := range docs {
 		if d.retired {
 			continue
 		}
 		for term, tf := range d.words.frequency {
-			rows = append(rows, []driver.Value{e.words.terms[term], string(d.kind), d.no, tf})
+			all = append(all, posting{e.words.terms[term], d.no, d.kind, tf})
 		}
 		lengths[d.kind] += float64(d.words.length)
 		counts[d.kind]++
 	}
-	slices.SortFunc(rows, func(a, b []driver.Value) int {
-		return cmp.Or(cmp.Compare(a[0].(int32), b[0].(int32)), cmp.Compare(a[2].(int32), b[2].(int32)))
-	})
+	slices.SortFunc(all, func(a, b posting) int { return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.doc, b.doc)) })
 	for kind, n := range counts {
 		if err := e.count(ctx, c, kind, n, lengths[kind]); err != nil {
 			return nil, err
 		}
 	}
-	return rows, nil
+	return all, nil
+}
+
+// postingRows gives postings as the columns of their table; each row is good until the next.
+func postingRows(postings []posting) iter.Seq[[]driver.Value] {
+	return func(yield func([]driver.Value) bool) {
+		row := make([]driver.Value, 4)
+		for _, p := range postings {
+			row[0], row[1], row[2], row[3] = p.term, string(p.kind), p.doc, p.tf
+			if !yield(row) {
+				return
+			}
+		}
+	}
 }
 
 // removeIndex takes a document out of postings, totals and vectors; it can't be recalled any more.
@@ -155,13 +174,23 @@ func (e *Engine) count(ctx context.Context, c *connection, kind Kind, documents 
 	return err
 }
 
-// nextDocNos takes n new numbers.
-func nextDocNos(ctx context.Context, c *connection, n int) ([]int32, error) {
-	numbers := make([]int32, 0, n)
-	err := c.each(ctx, "doc_nos_next", func(rows *sql.Rows) error {
-		var no int32
-		defer func() { numbers = append(numbers, no) }()
-		return rows.Scan(&no)
-	}, sql.Named("n", int64(n)))
-	return numbers, err
+// reserve is how many numbers are taken at a time; those not given out when the engine closes are lost, which does no harm.
+const reserve = 64
+
+// nextDocNos takes n new numbers. The caller is in a write transaction, and has the writer's lock, which owns the reserve.
+func (e *Engine) nextDocNos(ctx context.Context, c *connection, n int) ([]int32, error) {
+	if len(e.reserved) < n {
+		e.reserved = nil
+		err := c.each(ctx, "doc_nos_next", func(rows *sql.Rows) error {
+			var no int32
+			defer func() { e.reserved = append(e.reserved, no) }()
+			return rows.Scan(&no)
+		}, sql.Named("n", int64(max(n, reserve))))
+		if err != nil {
+			return nil, err
+		}
+	}
+	numbers := e.reserved[:n:n]
+	e.reserved = e.reserved[n:]
+	return numbers, nil
 }

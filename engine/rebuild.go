@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -53,17 +54,17 @@ func (e *Engine) rebuildWords(ctx context.Context, c *connection) (done int, err
 	}
 	var batch []*document
 	flush := func() error {
-		if err := c.appendTo("temp", "rebuilt_documents", documentRows(batch)); err != nil {
+		if err := c.appendAll("temp", "rebuilt_documents", slices.Values(documentRows(batch))); err != nil {
 			return err
 		}
-		rows, err := e.postingRows(ctx, c, batch)
+		postings, err := e.postings(ctx, c, batch)
 		if err != nil {
 			return err
 		}
 		done += len(batch)
 		batch = batch[:0]
 		e.opts.Progress("words", done, 0)
-		return c.appendTo("temp", "rebuilt_postings", rows)
+		return c.appendAll("temp", "rebuilt_postings", postingRows(postings))
 	}
 	err = e.eachDocument(ctx, func(d *document) error {
 		if batch = append(batch, d); len(batch) < rebuildBatch {

@@ -13,6 +13,7 @@ const maxWords = 500_000
 type wordCache struct {
 	terms    map[string]int32
 	surfaces map[string]bool
+	next     int32 // the number of the next new term
 }
 
 func (w *wordCache) forget() { *w = wordCache{} }
@@ -21,6 +22,9 @@ func (w *wordCache) forget() { *w = wordCache{} }
 func (w *wordCache) learn(ctx context.Context, c *connection, docs []*document) error {
 	if w.terms == nil || len(w.terms)+len(w.surfaces) > maxWords {
 		*w = wordCache{terms: map[string]int32{}, surfaces: map[string]bool{}}
+		if _, err := c.one(ctx, "terms_next", []any{&w.next}); err != nil {
+			return err
+		}
 	}
 	terms, surfaces := map[string]bool{}, map[string]string{}
 	for _, d := range docs {
@@ -38,60 +42,43 @@ func (w *wordCache) learn(ctx context.Context, c *connection, docs []*document) 
 			}
 		}
 	}
-	if err := w.learnTerms(ctx, c, terms); err != nil {
-		return err
-	}
-	return w.learnSurfaces(ctx, c, surfaces)
-}
-
-func (w *wordCache) learnTerms(ctx context.Context, c *connection, terms map[string]bool) error {
-	if len(terms) == 0 {
+	if len(terms)+len(surfaces) == 0 {
 		return nil
 	}
-	err := c.each(ctx, "terms_find", func(rows *sql.Rows) error {
-		var term string
+	err := c.each(ctx, "words_find", func(rows *sql.Rows) error {
+		var word string
 		var no int32
-		if err := rows.Scan(&term, &no); err != nil {
+		var isTerm bool
+		if err := rows.Scan(&word, &no, &isTerm); err != nil {
 			return err
 		}
-		w.terms[term] = no
-		delete(terms, term)
-		return nil
-	}, sql.Named("terms", keys(terms)))
-	if err != nil || len(terms) == 0 {
-		return err
-	}
-	var next int32
-	if _, err := c.one(ctx, "terms_next", []any{&next}); err != nil {
-		return err
-	}
-	rows := make([][]driver.Value, 0, len(terms))
-	for term := range terms {
-		w.terms[term] = next
-		rows = append(rows, []driver.Value{next, term})
-		next++
-	}
-	return c.appendRows("terms", rows)
-}
-
-func (w *wordCache) learnSurfaces(ctx context.Context, c *connection, surfaces map[string]string) error {
-	if len(surfaces) == 0 {
-		return nil
-	}
-	err := c.each(ctx, "surfaces_find", func(rows *sql.Rows) error {
-		var surface string
-		var no int32
-		if err := rows.Scan(&surface, &no); err != nil {
-			return err
+		if isTerm {
+			w.terms[word] = no
+			delete(terms, word)
+		} else {
+			w.surfaces[word] = true
+			delete(surfaces, word)
 		}
-		w.surfaces[surface] = true
-		delete(surfaces, surface)
 		return nil
-	}, sql.Named("surfaces", keys(surfaces)))
+	}, sql.Named("terms", keys(terms)), sql.Named("surfaces", keys(surfaces)))
 	if err != nil {
 		return err
 	}
-	rows := make([][]driver.Value, 0, len(surfaces))
+	return w.add(c, terms, surfaces)
+}
+
+// add writes words that the file does not know.
+func (w *wordCache) add(c *connection, terms map[string]bool, surfaces map[string]string) error {
+	var rows [][]driver.Value
+	for term := range terms {
+		w.terms[term] = w.next
+		rows = append(rows, []driver.Value{w.next, term})
+		w.next++
+	}
+	if err := c.appendRows("terms", rows); err != nil {
+		return err
+	}
+	rows = rows[:0]
 	for surface, term := range surfaces {
 		w.surfaces[surface] = true
 		rows = append(rows, []driver.Value{surface, w.terms[term]})

@@ -21,13 +21,11 @@ DELETE FROM postings WHERE doc_no = $doc_no;
 -- Counts documents and length in, or out when negative.
 UPDATE kind_stats SET documents = documents + $documents, length = length + $length WHERE kind = $kind::document_kind;
 
--- name: terms_find
--- Numbers of known terms.
-SELECT term, term_no FROM terms WHERE term = ANY ($terms::VARCHAR[]);
-
--- name: surfaces_find
--- Known ways of writing a term.
-SELECT surface, term_no FROM surfaces WHERE surface = ANY ($surfaces::VARCHAR[]);
+-- name: words_find
+-- Which of these terms, and ways of writing one, the file knows.
+SELECT term AS word, term_no, true AS is_term FROM terms WHERE term IN (SELECT unnest($terms::VARCHAR[]))
+UNION ALL
+SELECT surface, term_no, false FROM surfaces WHERE surface IN (SELECT unnest($surfaces::VARCHAR[]));
 
 -- name: terms_next
 -- The number of the next new term.

@@ -1,0 +1,188 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+func appended(t *testing.T, e *engine.Engine, r engine.AppendRequest) *engine.Appended {
+	t.Helper()
+	result, err := e.Append(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestAppend(t *testing.T) {
+	clock := &movingClock{noon}
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, NewID: countedIDs(), Now: clock.now})
+	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Text: "Hello", ID: "mine", ConversationID: "mine", Seq: 77}, {Role: "assistant", Speaker: "Scout", Caption: "a map", Session: "s", Key: "k", SaidAt: noon.Add(-time.Hour)},
+	}})
+	want := &engine.Appended{ConversationID: "conv_000001", IDs: []string{"msg_000002", "msg_000003"}, Added: 2}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	clock.advance(time.Hour)
+	second := appended(t, e, engine.AppendRequest{Conversation: "conv_000001", Messages: []engine.Message{
+		{Text: "again", Key: "k"}, {Role: "tool", Text: "21 °C", Key: "l"}, {Role: "system", Text: "twice in a batch", Key: "l"},
+	}})
+	want = &engine.Appended{ConversationID: "conv_000001", IDs: []string{"msg_000003", "msg_000004", "msg_000004"}, Added: 1}
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("by id, with keys (-want +got):\n%s", diff)
+	}
+	messages := []*engine.Message{
+		{ID: "msg_000002", ConversationID: "conv_000001", Seq: 1, Role: "user", Text: "Hello", SaidAt: noon, RecordedAt: noon},
+		{ID: "msg_000003", ConversationID: "conv_000001", Seq: 2, Role: "assistant", Speaker: "Scout", Caption: "a map", Session: "s", Key: "k", SaidAt: noon.Add(-time.Hour), RecordedAt: noon},
+		{ID: "msg_000004", ConversationID: "conv_000001", Seq: 3, Role: "tool", Text: "21 °C", Key: "l", SaidAt: clock.at, RecordedAt: clock.at},
+	}
+	if diff := cmp.Diff(messages, messagesOf(t, e, "c")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if again := appended(t, e, engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "a key of another conversation", Key: "k"}}}); again.Added != 1 {
+		t.Errorf("%+v", again)
+	}
+	if empty := appended(t, e, engine.AppendRequest{Conversation: "empty"}); empty.Added != 0 || len(empty.IDs) != 0 || empty.ConversationID == "" {
+		t.Errorf("no messages: %+v", empty)
+	}
+	all, err := e.Conversations(t.Context(), "")
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	if diff := cmp.Diff([]string{"c", "other", "empty"}, names); err != nil || diff != "" {
+		t.Errorf("conversations: %v (-want +got):\n%s", err, diff)
+	}
+	if c := all[0]; c.Messages != 3 || !c.LastSaidAt.Equal(clock.at) || !c.CreatedAt.Equal(noon) || c.Scope != "global" {
+		t.Errorf("%+v", c)
+	}
+	if c := all[2]; c.Messages != 0 || !c.LastSaidAt.IsZero() {
+		t.Errorf("without messages: %+v", c)
+	}
+}
+
+func TestAppendIsAllOrNothing(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	for _, test := range []struct {
+		message engine.Message
+		says    []string
+	}{
+		{engine.Message{}, []string{"text", "what was said, or a caption"}},
+		{engine.Message{Text: " ", Caption: "\n"}, []string{"text"}},
+		{engine.Message{Text: "x", Role: "ghost"}, []string{"role", `"ghost"`, "user, assistant, system, tool"}},
+		{engine.Message{Text: "\xff"}, []string{"text", "valid UTF-8"}},
+		{engine.Message{Text: "x", Caption: "\x00"}, []string{"caption", "NUL"}},
+		{engine.Message{Text: "x", Speaker: "\xff"}, []string{"speaker", "valid UTF-8"}},
+		{engine.Message{Text: "x", Session: "\xff"}, []string{"session", "valid UTF-8"}},
+		{engine.Message{Text: "x", Key: "\xff"}, []string{"key", "valid UTF-8"}},
+	} {
+		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "good"}, test.message, {Text: "good"}}})
+		if !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%+v: %v, want ErrInvalid", test.message, err)
+			continue
+		}
+		for _, part := range append(test.says, "message 1") {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q does not say %q", err, part)
+			}
+		}
+	}
+	for _, name := range []string{"", " ", "\xff"} {
+		if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: name, Messages: []engine.Message{{Text: "good"}}}); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("conversation %q: %v, want ErrInvalid", name, err)
+		}
+	}
+	if all, err := e.Conversations(t.Context(), ""); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v, want nothing stored", all, err)
+	}
+}
+
+func TestScopeOfAConversation(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	say := []engine.Message{{Text: "x"}}
+	for _, test := range []struct {
+		request engine.AppendRequest
+		want    string // scope
+		err     error
+	}{
+		{engine.AppendRequest{Conversation: "plain"}, "global", nil},
+		{engine.AppendRequest{Conversation: "scout's", Agent: "scout"}, "agent:scout", nil},
+		{engine.AppendRequest{Conversation: "named", Scope: "user:ines"}, "user:ines", nil},
+		{engine.AppendRequest{Conversation: "named", Scope: "user:ines"}, "user:ines", nil},
+		{engine.AppendRequest{Conversation: "named"}, "user:ines", nil},
+		{engine.AppendRequest{Conversation: "named", Scope: "user:teo"}, "", engine.ErrInvalid},
+		{engine.AppendRequest{Conversation: "named", Agent: "scout"}, "", engine.ErrScopeDenied},
+		{engine.AppendRequest{Conversation: "plain", Agent: "scout"}, "global", nil},
+		{engine.AppendRequest{Conversation: "new", Scope: "team:x"}, "", engine.ErrBadScope},
+		{engine.AppendRequest{Conversation: "new", Scope: "user:ines", Agent: "scout"}, "", engine.ErrScopeDenied},
+		{engine.AppendRequest{Conversation: "new", Agent: "system"}, "", engine.ErrBadScope},
+		{engine.AppendRequest{Conversation: "named", Agent: "system"}, "user:ines", nil},
+	} {
+		test.request.Messages = say
+		_, err := e.Append(t.Context(), test.request)
+		if !errors.Is(err, test.err) {
+			t.Errorf("%+v: %v, want %v", test.request, err, test.err)
+			continue
+		}
+		all, listErr := e.Conversations(t.Context(), "")
+		if listErr != nil {
+			t.Fatal(listErr)
+		}
+		for _, c := range all {
+			if err == nil && c.Name == test.request.Conversation && c.Scope != test.want {
+				t.Errorf("%+v: scope %s, want %s", test.request, c.Scope, test.want)
+			}
+			if c.Name == "new" {
+				t.Errorf("%+v: a refused request made it", test.request)
+			}
+		}
+	}
+}
+
+func TestMessagesInPages(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	var say []engine.Message
+	for range 130 {
+		say = append(say, engine.Message{Text: "x"})
+	}
+	id := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).ConversationID
+	for _, test := range []struct {
+		request     engine.MessagesRequest
+		first, last int
+	}{
+		{engine.MessagesRequest{Conversation: "c"}, 1, 100},
+		{engine.MessagesRequest{Conversation: id, From: 101}, 101, 130},
+		{engine.MessagesRequest{Conversation: "c", From: 10, Limit: 5}, 10, 14},
+		{engine.MessagesRequest{Conversation: "c", From: -5, Limit: 1}, 1, 1},
+		{engine.MessagesRequest{Conversation: "c", Limit: 100_000}, 1, 130},
+		{engine.MessagesRequest{Conversation: "c", From: 131}, 0, 0},
+	} {
+		all, err := e.Messages(t.Context(), test.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, last := 0, 0
+		if len(all) > 0 {
+			first, last = all[0].Seq, all[len(all)-1].Seq
+		}
+		if first != test.first || last != test.last || len(all) > 0 && len(all) != last-first+1 {
+			t.Errorf("%+v: %d messages, %d to %d", test.request, len(all), first, last)
+		}
+	}
+	for request, want := range map[engine.MessagesRequest]error{
+		{Conversation: "nowhere"}: engine.ErrNotFound, {Conversation: ""}: engine.ErrNotFound,
+		{Conversation: "c", Limit: -1}: engine.ErrInvalid, {Conversation: "c", Limit: 100_001}: engine.ErrInvalid, {Conversation: "\xff"}: engine.ErrInvalid,
+	} {
+		if _, err := e.Messages(t.Context(), request); !errors.Is(err, want) {
+			t.Errorf("%+v: %v, want %v", request, err, want)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package engine_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/embed/static"
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+var update = flag.Bool("update", false, "write what the tests find into their golden files")
+
+const demoFiles = "../testdata/demo"
+
+// demoNow is a few days after the last thing that the demo history tells.
+var demoNow = time.Date(2026, 8, 15, 12, 0, 0, 0, time.UTC)
+
+// demoQuestion is a line of questions.jsonl.
+type demoQuestion struct {
+	Question     string        `json:"question"`
+	Kinds        []engine.Kind `json:"kinds"`
+	Scope        string        `json:"scope"`
+	Conversation string        `json:"conversation"`
+	Gold         []string      `json:"gold"` // ids of memories, or conversation#seq
+}
+
+// openDemo imports the demo history.
+func openDemo(t *testing.T, model engine.Embedder) *engine.Engine {
+	t.Helper()
+	e := enginetest.Open(t, engine.Options{Embedder: model, Now: func() time.Time { return demoNow }})
+	for name, read := range map[string]func(f *os.File) (*engine.Imported, error){
+		"memories.jsonl": func(f *os.File) (*engine.Imported, error) { return e.Import(t.Context(), f, engine.ImportRequest{}) },
+		"messages.jsonl": func(f *os.File) (*engine.Imported, error) {
+			return e.ImportMessages(t.Context(), f, engine.ImportRequest{})
+		},
+	} {
+		f, err := os.Open(filepath.Join(demoFiles, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		result, err := read(f)
+		if err != nil || len(result.Faults) > 0 || result.Created == 0 || result.Created != result.Lines || result.VectorErr != "" {
+			t.Fatalf("%s: %+v, %v", name, result, err)
+		}
+	}
+	return e
+}
+
+func demoQuestions(t *testing.T) (all []demoQuestion) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(demoFiles, "questions.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	for lines.Scan() {
+		var q demoQuestion
+		if err := json.Unmarshal(lines.Bytes(), &q); err != nil || len(q.Gold) == 0 || len(q.Kinds) != 1 {
+			t.Fatalf("%s: %+v, %v", lines.Text(), q, err)
+		}
+		all = append(all, q)
+	}
+	if len(all) == 0 {
+		t.Fatal("no questions")
+	}
+	return all
+}
+
+// demoRanks asks a question and gives the rank of each gold document, 0 where it is not among the first 20.
+func demoRanks(t *testing.T, e *engine.Engine, q demoQuestion, conversations map[string]string) []int {
+	t.Helper()
+	query := engine.RecallQuery{Text: q.Question, Kinds: q.Kinds, Limit: 20}
+	if q.Scope != "" {
+		query.Scopes = []string{q.Scope}
+	}
+	if q.Conversation != "" {
+		query.Conversations = []string{q.Conversation}
+	}
+	result, err := e.Recall(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%q: %v", q.Question, err)
+	}
+	var found []string
+	for _, h := range result.Hits {
+		if h.Kind == engine.MessageKind {
+			h.ID = fmt.Sprintf("%s#%d", conversations[h.ConversationID], h.Seq)
+		}
+		found = append(found, h.ID)
+	}
+	ranks := make([]int, len(q.Gold))
+	for i, gold := range q.Gold {
+		ranks[i] = slices.Index(found, gold) + 1
+	}
+	return ranks
+}
+
+// rankingTable writes what a model makes of all questions: quality by kind, and every rank.
+func rankingTable(t *testing.T, title string, model engine.Embedder, questions []demoQuestion) string {
+	t.Helper()
+	e := openDemo(t, model)
+	all, err := e.Conversations(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conversations := map[string]string{}
+	for _, c := range all {
+		conversations[c.ID] = c.Name
+	}
+	var lines strings.Builder
+	ranks := map[engine.Kind][][]int{}
+	for _, q := range questions {
+		r := demoRanks(t, e, q, conversations)
+		ranks[q.Kinds[0]] = append(ranks[q.Kinds[0]], r)
+		fmt.Fprintf(&lines, "%-7s %-8s %s\n", q.Kinds[0], strings.ReplaceAll(strings.Trim(fmt.Sprint(r), "[]"), " ", ","), q.Question)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", title)
+	for _, kind := range engine.Kinds() {
+		fmt.Fprintf(&b, "%-7s %s\n", kind, quality(ranks[kind]))
+	}
+	return b.String() + "\n" + lines.String()
+}
+
+// quality sums up ranks: the share of gold within the first 1, 5 and 10, and the mean of one over the best rank.
+func quality(ranks [][]int) string {
+	within := map[int]float64{}
+	reciprocal := 0.0
+	for _, gold := range ranks {
+		best := 0.0
+		for _, r := range gold {
+			for _, k := range []int{1, 5, 10} {
+				if r > 0 && r <= k {
+					within[k] += 1 / float64(len(gold))
+				}
+			}
+			if r > 0 {
+				best = max(best, 1/float64(r))
+			}
+		}
+		reciprocal += best
+	}
+	n := float64(max(len(ranks), 1))
+	return fmt.Sprintf("%d questions  recall@1 %.3f  @5 %.3f  @10 %.3f  MRR %.3f", len(ranks), within[1]/n, within[5]/n, within[10]/n, reciprocal/n)
+}
+
+// TestRanking compares the ranks of the demo history's answers with those of the last change that was meant. After another one,
+// run it with -update and review the difference.
+func TestRanking(t *testing.T) {
+	questions := demoQuestions(t)
+	got := "Ranks of the answers to the questions of testdata/demo; 0 is not among the first 20.\n\n" +
+		rankingTable(t, "built-in model, default weights", static.New(), questions) + "\n" +
+		rankingTable(t, "words only, default weights", nil, questions)
+	golden := filepath.Join("testdata", "ranking.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("(-golden +now):\n%s", diff)
+	}
+}

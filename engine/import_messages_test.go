@@ -1,0 +1,128 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+const talk = `{"conversation": "a", "session": "s1", "role": "user", "speaker": "Ines", "text": "Good morning", "time": "2026-01-01T08:00:00Z"}
+{"conversation": "b", "key": "k1", "text": "Elsewhere", "time": 1767254400}
+
+{"conversation": "a", "session": "s1", "role": "assistant", "speaker": "Scout", "text": "Good morning", "time": "2026-01-01T08:01:00Z"}
+{"conversation": "a", "session": "s2", "text": "", "caption": "a photo of fog", "time": 1767261600000}
+{"conversation": "a", "text": "ok"}
+{"conversation": "a", "text": "ok"}
+`
+
+func messagesImported(t *testing.T, e *engine.Engine, lines string, q engine.ImportRequest, want engine.Imported) {
+	t.Helper()
+	got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), q)
+	if diff := cmp.Diff(&want, got); err != nil || diff != "" {
+		t.Fatalf("%v, (-want +got):\n%s", err, diff)
+	}
+}
+
+func messagesOf(t *testing.T, e *engine.Engine, conversation string) []*engine.Message {
+	t.Helper()
+	all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: conversation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestImportMessages(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	messagesImported(t, e, talk, engine.ImportRequest{DryRun: true}, engine.Imported{Lines: 6})
+	if all, err := e.Conversations(t.Context(), ""); err != nil || len(all) != 0 {
+		t.Fatalf("a dry run made %v, %v", all, err)
+	}
+	messagesImported(t, e, talk, engine.ImportRequest{Scope: "user:ines"}, engine.Imported{Lines: 6, Created: 6})
+	morning := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
+	want := []*engine.Message{
+		{Seq: 1, Session: "s1", Role: "user", Speaker: "Ines", Text: "Good morning", SaidAt: morning},
+		{Seq: 2, Session: "s1", Role: "assistant", Speaker: "Scout", Text: "Good morning", SaidAt: morning.Add(time.Minute)},
+		{Seq: 3, Session: "s2", Role: "user", Caption: "a photo of fog", SaidAt: morning.Add(2 * time.Hour)},
+		{Seq: 4, Role: "user", Text: "ok", SaidAt: noon},
+		{Seq: 5, Role: "user", Text: "ok", SaidAt: noon},
+	}
+	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt")
+	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if b := messagesOf(t, e, "b"); len(b) != 1 || b[0].Key != "k1" || !b[0].SaidAt.Equal(morning) {
+		t.Errorf("the other conversation: %+v", b)
+	}
+	messagesImported(t, e, talk, engine.ImportRequest{Scope: "user:ines"}, engine.Imported{Lines: 6, Known: 6})
+	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {
+		t.Errorf("after a second import (-want +got):\n%s", diff)
+	}
+	if got := recalled(t, e, engine.RecallQuery{Text: "photo of the fog", Kinds: []engine.Kind{engine.MessageKind}}); len(got) == 0 || got[0] != messagesOf(t, e, "a")[2].ID {
+		t.Errorf("recall of a caption: %v", got)
+	}
+}
+
+func TestImportMessagesHalfwayThenWhole(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	lines := strings.SplitAfter(talk, "\n")
+	messagesImported(t, e, strings.Join(lines[:6], ""), engine.ImportRequest{}, engine.Imported{Lines: 5, Created: 5})
+	messagesImported(t, e, talk, engine.ImportRequest{}, engine.Imported{Lines: 6, Created: 1, Known: 5})
+	longer := talk + `{"conversation": "a", "text": "ok"}` + "\n" + `{"conversation": "c", "text": "ok"}`
+	messagesImported(t, e, longer, engine.ImportRequest{}, engine.Imported{Lines: 8, Created: 2, Known: 6})
+	var seqs []int
+	for _, m := range messagesOf(t, e, "a") {
+		seqs = append(seqs, m.Seq)
+	}
+	if diff := cmp.Diff([]int{1, 2, 3, 4, 5, 6}, seqs); diff != "" {
+		t.Errorf("seqs (-want +got):\n%s", diff)
+	}
+}
+
+func TestImportMessagesReportsLines(t *testing.T) {
+	lines := strings.Join([]string{
+		"\ufeff" + `{"conversation": "a", "text": "one"}` + "\r",
+		`{"conversation": "a", "text": "  "}`,
+		`{"text": "of no conversation"}`,
+		`{"conversation": "a", "text": "x", "role": "ghost"}`,
+		`{"conversation": "a", "text": "x", "time": "soon"}`,
+		`{"conversation": "a", "text": 7}`,
+		`not JSON`,
+		`{"conversation": "a", "text": "x"}}`,
+		`{"conversation": "a", "text": "two", "unknown": "is left out"}`,
+	}, "\n")
+	words := map[int]string{2: "text", 3: "conversation", 4: `role is "ghost"; allowed: user, assistant, system, tool`, 5: "time: ", 6: "text", 7: "invalid", 8: "more than one JSON value"}
+	e := enginetest.Open(t, engine.Options{})
+	got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), engine.ImportRequest{})
+	if err != nil || got.Lines != 9 || got.Created != 2 || len(got.Faults) != len(words) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for _, f := range got.Faults {
+		if word, ok := words[f.Line]; !ok || !strings.Contains(f.Err, word) {
+			t.Errorf("line %d: %s, want it to say %q", f.Line, f.Err, word)
+		}
+	}
+	if all := messagesOf(t, e, "a"); len(all) != 2 || all[0].Text != "one" || all[1].Text != "two" {
+		t.Errorf("%v", all)
+	}
+}
+
+func TestImportMessagesInManyTransactions(t *testing.T) {
+	var b strings.Builder
+	for i := range 2500 {
+		fmt.Fprintf(&b, `{"conversation": "c", "text": "turn %d"}`+"\n", i)
+	}
+	e := enginetest.Open(t, engine.Options{})
+	messagesImported(t, e, b.String(), engine.ImportRequest{}, engine.Imported{Lines: 2500, Created: 2500})
+	all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c", From: 2499, Limit: 10})
+	if err != nil || len(all) != 2 || all[1].Text != "turn 2499" || all[1].Seq != 2500 {
+		t.Errorf("%v, %v", all, err)
+	}
+}

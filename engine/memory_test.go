@@ -1,0 +1,311 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+func TestMemoryDefaults(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
+	want := &engine.Memory{
+		ID: "mem_000001", Text: "The tide turns at six", Category: engine.Pattern, SourceCategory: "other", Scope: "global",
+		Tier: engine.Working, State: engine.Confirmed, Layer: engine.WorkingLayer, Importance: 0.7, Confidence: 0.7,
+		CreatedAt: noon, ValidFrom: noon, RecordedAt: noon, UpdatedAt: noon, Source: "manual",
+	}
+	if diff := cmp.Diff(want, stored(t, e, engine.RememberRequest{Text: "The tide turns at six"})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestImportanceAndConfidenceAreShares(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for _, test := range []struct{ given, want float64 }{
+		{0, 0}, {0.25, 0.25}, {1, 1}, {-0.1, 0}, {1.2, 1}, {5, 1}, {math.NaN(), 0.7}, {math.Inf(1), 0.7}, {math.Inf(-1), 0.7},
+	} {
+		m := stored(t, e, engine.RememberRequest{Text: "x", Importance: &test.given, Confidence: &test.given})
+		if m.Importance != test.want || m.Confidence != test.want {
+			t.Errorf("%v: importance %v, confidence %v, want %v", test.given, m.Importance, m.Confidence, test.want)
+		}
+	}
+}
+
+func TestParseCategory(t *testing.T) {
+	for word, want := range map[string]engine.Category{
+		"profile": engine.Profile, "preference": engine.Preference, "preferences": engine.Preference, " Preferences\n": engine.Preference,
+		"entity": engine.Entity, "ENTITIES": engine.Entity, "event": engine.Event, "events": engine.Event, "case": engine.Case,
+		"cases": engine.Case, "pattern": engine.Pattern, "patterns": engine.Pattern,
+		"profiles": "", "fact": "", "decision": "", "": "", "other": "",
+	} {
+		if got, ok := engine.ParseCategory(word); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", word, got, ok, want)
+		}
+	}
+}
+
+func TestStorageWords(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	long := strings.Repeat("the quay ", 25)
+	for _, test := range []struct {
+		word, text string
+		want       engine.Category
+		kept       string // SourceCategory
+	}{
+		{"preference", "x", engine.Preference, ""},
+		{"Preferences", "x", engine.Preference, ""},
+		{"entity", "x", engine.Entity, ""},
+		{"decision", "x", engine.Event, "decision"},
+		{"reflection", "x", engine.Pattern, "reflection"},
+		{"other", "x", engine.Pattern, "other"},
+		{"fact", "Water boils at 100 degrees", engine.Case, "fact"},
+		{"FACT", "My boat is blue", engine.Profile, "fact"},
+		{"fact", "I am a pilot", engine.Profile, "fact"},
+		{"fact", "I'm at sea", engine.Profile, "fact"},
+		{"fact", "The name is Ines", engine.Profile, "fact"},
+		{"fact", "叫我小明", engine.Profile, "fact"},
+		{"fact", "这是我的船", engine.Profile, "fact"},
+		{"fact", "我是船长", engine.Profile, "fact"},
+		{"fact", "my boat, " + strings.Repeat("x", 190), engine.Profile, "fact"}, // 199 characters
+		{"fact", "my boat, " + strings.Repeat("x", 191), engine.Case, "fact"},
+		{"fact", "my boat, " + long, engine.Case, "fact"},
+	} {
+		m := stored(t, e, engine.RememberRequest{Text: test.text, Category: engine.Category(test.word)})
+		if m.Category != test.want || m.SourceCategory != test.kept {
+			t.Errorf("%s %.30q: category %q from %q, want %q from %q", test.word, test.text, m.Category, m.SourceCategory, test.want, test.kept)
+		}
+	}
+}
+
+func TestStatesAndLayers(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	type request = engine.RememberRequest
+	for _, test := range []struct {
+		request request
+		state   engine.State
+		layer   engine.Layer
+	}{
+		{request{Category: engine.Profile}, engine.Confirmed, engine.DurableLayer},
+		{request{Category: engine.Preference}, engine.Confirmed, engine.DurableLayer},
+		{request{Category: engine.Event}, engine.Confirmed, engine.DurableLayer},
+		{request{Category: engine.Entity}, engine.Confirmed, engine.WorkingLayer},
+		{request{Category: engine.Case}, engine.Confirmed, engine.WorkingLayer},
+		{request{Category: engine.Pattern}, engine.Confirmed, engine.WorkingLayer},
+		{request{Source: "auto-capture", Category: engine.Event}, engine.Confirmed, engine.DurableLayer},
+		{request{Source: "legacy"}, engine.Confirmed, engine.WorkingLayer},
+		{request{Source: "reflection", Category: engine.Event}, engine.Confirmed, engine.ReflectionLayer},
+		{request{Source: "dreaming-engine"}, engine.Confirmed, engine.ReflectionLayer},
+		{request{Source: "session-summary"}, engine.Archived, engine.ReflectionLayer},
+		{request{Source: "session-summary", State: engine.Pending}, engine.Pending, engine.ReflectionLayer},
+		{request{State: engine.Archived, Category: engine.Event}, engine.Archived, engine.ArchiveLayer},
+		{request{State: engine.Pending, Category: engine.Event}, engine.Pending, engine.DurableLayer},
+		{request{State: engine.Archived, Layer: engine.DurableLayer}, engine.Archived, engine.DurableLayer},
+	} {
+		test.request.Text = "x"
+		if m := stored(t, e, test.request); m.State != test.state || m.Layer != test.layer {
+			t.Errorf("%+v: %s in %s, want %s in %s", test.request, m.State, m.Layer, test.state, test.layer)
+		}
+	}
+}
+
+func TestMoments(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
+	want := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for written, want := range map[string]time.Time{
+		`1767225600`:                         want,
+		`1767225600000`:                      want,
+		`1767225600250`:                      want.Add(250 * time.Millisecond),
+		`"1767225600000"`:                    {}, // text must be RFC 3339
+		`1.7672256e9`:                        want,
+		`0`:                                  noon,
+		`-1767225600000`:                     noon,
+		`null`:                               noon,
+		`"2026-01-01T01:00:00+01:00"`:        want,
+		`"2026-01-01T00:00:00.123456789Z"`:   want.Add(123456 * time.Microsecond),
+		`999999999999`:                       {}, // as seconds, far behind the year 9999
+		`"yesterday"`:                        {},
+		`true`:                               {},
+		`253402300800000`:                    {},
+		`[1]`:                                {},
+		`"2026-01-01T00:00:00.000000Z"`:      want,
+		`1e300`:                              {},
+		`"0000-01-01T00:00:00Z"`:             {},
+		`1000000000000`:                      time.UnixMilli(1_000_000_000_000).UTC(),
+		`1767225600.75`:                      want.Add(750 * time.Millisecond),
+		`"2026-01-01T00:00:00-00:00"`:        want,
+		`"2026-01-01"`:                       {},
+		`"2026-01-01T00:00:00.0000009Z"`:     want, // cut to microseconds
+		`"2026-06-15T14:00:00.000001+02:00"`: noon.Add(time.Microsecond),
+	} {
+		line := fmt.Sprintf(`{"text": "x", "timestamp": %s}`, written)
+		if !want.IsZero() {
+			if m := fromLine(t, e, line); !m.CreatedAt.Equal(want) || !m.ValidFrom.Equal(want) {
+				t.Errorf("%s: created %v, valid from %v, want %v", written, m.CreatedAt, m.ValidFrom, want)
+			}
+			continue
+		}
+		result, err := e.Import(t.Context(), strings.NewReader(line), engine.ImportRequest{})
+		if err != nil || len(result.Faults) != 1 || !strings.Contains(result.Faults[0].Err, "timestamp: ") && !strings.Contains(result.Faults[0].Err, "created_at is") {
+			t.Errorf("%s: %+v, %v, want a fault that names the time", written, result, err)
+		}
+	}
+}
+
+func TestTimesAndCountsThatCannotBe(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
+	m := fromLine(t, e, `{"text": "x", "valid_from": 1767225600000, "invalidated_at": 1767225599999, "access_count": -3, "bad_recall_count": -1, "injected_count": -1}`)
+	if !m.InvalidatedAt.IsZero() || m.AccessCount != 0 || m.BadRecallCount != 0 || m.InjectedCount != 0 {
+		t.Errorf("invalidated %v, counts %d %d %d, want none", m.InvalidatedAt, m.AccessCount, m.BadRecallCount, m.InjectedCount)
+	}
+	m = fromLine(t, e, `{"text": "x", "valid_from": 1767225600000, "invalidated_at": 1767225600000, "access_count": 10001}`)
+	if m.InvalidatedAt.IsZero() || m.AccessCount != 10_000 {
+		t.Errorf("invalidated %v, access count %d, want the time it began and 10000", m.InvalidatedAt, m.AccessCount)
+	}
+}
+
+func TestFactKeys(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for _, test := range []struct {
+		category   engine.Category
+		text, want string
+	}{
+		{engine.Preference, "Preferred editor: VS Code", "preferences:preferred editor"},
+		{engine.Entity, "Project X -> active", "entities:project x"},
+		{engine.Preference, "Likes tea.", "preferences:likes tea"},
+		{engine.Preference, "编辑器：Zed", "preferences:编辑器"},
+		{engine.Preference, "a => b: c", "preferences:a => b"},
+		{engine.Preference, "a => b -> c", "preferences:a"},
+		{engine.Preference, "Tea \t or\n coffee?!。", "preferences:tea or coffee"},
+		{engine.Preference, strings.Repeat("x", 120) + ": y", "preferences:" + strings.Repeat("x", 120)},
+		{engine.Preference, strings.Repeat("x", 121) + ": y", "preferences:" + strings.Repeat("x", 121) + ": y"},
+		{engine.Preference, "?!.", ""},
+		{engine.Event, "Release: Friday", ""},
+		{engine.Profile, "Name: Ines", ""},
+		{engine.Case, "Case: closed", ""},
+		{engine.Pattern, "Habit: tea", ""},
+	} {
+		if m := stored(t, e, engine.RememberRequest{Text: test.text, Category: test.category}); m.FactKey != test.want {
+			t.Errorf("%s %.40q: %q, want %q", test.category, test.text, m.FactKey, test.want)
+		}
+	}
+	m := stored(t, e, engine.RememberRequest{Text: "A long story about tea", L0: "Drink: tea", Category: engine.Preference})
+	if m.FactKey != "preferences:drink" {
+		t.Errorf("from the abstract: %q", m.FactKey)
+	}
+	if m := stored(t, e, engine.RememberRequest{Text: "x: y", Category: engine.Event, FactKey: "mine"}); m.FactKey != "mine" {
+		t.Errorf("the caller's own became %q", m.FactKey)
+	}
+}
+
+func TestRelationsAreDistinctAndFew(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	given := []engine.Relation{{Type: "about", TargetID: "t0"}, {Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
+	want := []engine.Relation{{Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
+	for i := 1; i <= 20; i++ {
+		r := engine.Relation{Type: "about", TargetID: fmt.Sprint("t", i)}
+		given = append(given, r)
+		if len(want) < 16 {
+			want = append(want, r)
+		}
+	}
+	if diff := cmp.Diff(want, stored(t, e, engine.RememberRequest{Text: "x", Relations: given}).Relations); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSourcesAndHistoryKeepTheNewest(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
+	list := func(n int) string {
+		var parts []string
+		for i := 1; i <= n; i++ {
+			parts = append(parts, fmt.Sprintf("%q", fmt.Sprint("s", i)))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	}
+	m := fromLine(t, e, `{"text": "x", "sources": `+list(23)+`, "history": `+list(52)+`}`)
+	if len(m.Sources) != 20 || m.Sources[0] != "s4" || m.Sources[19] != "s23" {
+		t.Errorf("%d sources from %v, want 20 from s4", len(m.Sources), m.Sources[0])
+	}
+	if len(m.History) != 50 || m.History[0] != "s3" || m.History[49] != "s52" {
+		t.Errorf("%d of history from %v, want 50 from s3", len(m.History), m.History[0])
+	}
+}
+
+func TestLevels(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	type request = engine.RememberRequest
+	for _, test := range []struct {
+		request                  request
+		abstract, overview, full string
+	}{
+		{request{Text: "T"}, "T", "- T", "T"},
+		{request{Text: "T", L0: "A"}, "A", "- A", "T"},
+		{request{Text: "T", L1: "- o"}, "T", "- o", "T"},
+		{request{Text: "T", L2: "F"}, "T", "- T", "F"},
+		{request{Text: "T", L0: "A", L1: "O", L2: "F"}, "A", "O", "F"},
+		{request{Text: "T", L0: "T", L1: "- T", L2: "T"}, "T", "- T", "T"},
+	} {
+		m := stored(t, e, test.request)
+		if a, o, f := m.Level(engine.Abstract), m.Level(engine.Overview), m.Level(engine.Full); a != test.abstract || o != test.overview || f != test.full {
+			t.Errorf("%+v: %q, %q, %q", test.request, a, o, f)
+		}
+	}
+	m := stored(t, e, request{Text: "T", L0: "T", L1: "- T", L2: "T"})
+	if m.L0+m.L1+m.L2 != "" {
+		t.Errorf("levels that repeat the text are kept: %q %q %q", m.L0, m.L1, m.L2)
+	}
+}
+
+func TestInvalidFieldsAreNamed(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	type request = engine.RememberRequest
+	for _, test := range []struct {
+		request request
+		says    []string // field, value, what is allowed
+	}{
+		{request{}, []string{"text", `""`, "something to remember"}},
+		{request{Text: " \n\t"}, []string{"text", `" \n\t"`, "something to remember"}},
+		{request{Text: "a\xffb"}, []string{"text", "valid UTF-8"}},
+		{request{Text: "a\x00b"}, []string{"text", "without NUL"}},
+		{request{Text: "x", L0: "\xff"}, []string{"l0_abstract", "valid UTF-8"}},
+		{request{Text: "x", L1: "\xff"}, []string{"l1_overview", "valid UTF-8"}},
+		{request{Text: "x", L2: "\xff"}, []string{"l2_content", "valid UTF-8"}},
+		{request{Text: "x", Key: "\x00"}, []string{"key", "without NUL"}},
+		{request{Text: "x", FactKey: "\xff"}, []string{"fact_key", "valid UTF-8"}},
+		{request{Text: "x", SourceSession: "\xff"}, []string{"source_session", "valid UTF-8"}},
+		{request{Text: "x", ID: "a b"}, []string{"id", `"a b"`, "3 to 128"}},
+		{request{Text: "x", Category: "opinion"}, []string{"category", `"opinion"`, "profile, preference, entity, event, case, pattern"}},
+		{request{Text: "x", Tier: "hot"}, []string{"tier", `"hot"`, "core, working, peripheral"}},
+		{request{Text: "x", State: "lost"}, []string{"state", `"lost"`, "pending, confirmed, archived"}},
+		{request{Text: "x", Layer: "deep"}, []string{"memory_layer", `"deep"`, "durable, working, reflection, archive"}},
+		{request{Text: "x", TemporalType: "odd"}, []string{"memory_temporal_type", `"odd"`, "static, dynamic"}},
+		{request{Text: "x", Source: "rumour"}, []string{"source", `"rumour"`, "manual, auto-capture"}},
+		{request{Text: "x", Relations: []engine.Relation{{Type: "about"}}}, []string{"relations", "about", "a type and a target_id"}},
+		{request{Text: "x", Relations: []engine.Relation{{TargetID: "t"}}}, []string{"relations", "a type and a target_id"}},
+		{request{Text: "x", Relations: []engine.Relation{{Type: "\xff", TargetID: "t"}}}, []string{"relations.type", "valid UTF-8"}},
+		{request{Text: "x", Contexts: []string{"\xff"}}, []string{"contexts", "valid UTF-8"}},
+		{request{Text: "x", Extra: map[string]any{"k": math.Inf(1)}}, []string{"metadata", "Inf"}},
+		{request{Text: "x", Extra: map[string]any{"text": "another"}}, []string{"extra", `"text"`, "no field of its own"}},
+	} {
+		_, err := e.Remember(t.Context(), test.request)
+		if !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%+v: %v, want ErrInvalid", test.request, err)
+			continue
+		}
+		for _, part := range test.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q does not say %q", err, part)
+			}
+		}
+	}
+	if all, err := e.List(t.Context(), engine.ListRequest{Standing: "any"}); err != nil || len(all) != 0 {
+		t.Errorf("%d memories of invalid requests, %v", len(all), err)
+	}
+}

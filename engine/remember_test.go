@@ -1,0 +1,209 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+func TestRememberManyReportsEachRequest(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	for _, r := range []engine.RememberRequest{{Text: "taken", ID: "mem_taken"}, {Text: "gone", ID: "mem_gone"}} {
+		stored(t, e, r)
+	}
+	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: "mem_gone"}); err != nil {
+		t.Fatal(err)
+	}
+	requests := []struct {
+		request engine.RememberRequest
+		want    error
+	}{
+		{engine.RememberRequest{Text: "first"}, nil},
+		{engine.RememberRequest{Text: " "}, engine.ErrInvalid},
+		{engine.RememberRequest{Text: "bad tier", Tier: "hot"}, engine.ErrInvalid},
+		{engine.RememberRequest{Text: "own id", ID: "mem_mine"}, nil},
+		{engine.RememberRequest{Text: "own id again", ID: "mem_mine"}, engine.ErrExists},
+		{engine.RememberRequest{Text: "id of another", ID: "mem_taken"}, engine.ErrExists},
+		{engine.RememberRequest{Text: "id of a forgotten one", ID: "mem_gone"}, engine.ErrExists},
+		{engine.RememberRequest{Text: "bad scope", Scope: "harbour"}, engine.ErrBadScope},
+		{engine.RememberRequest{Text: "denied scope", Scope: "user:ines", Agent: "scout"}, engine.ErrScopeDenied},
+		{engine.RememberRequest{Text: "last"}, nil},
+	}
+	var asked []engine.RememberRequest
+	for _, r := range requests {
+		asked = append(asked, r.request)
+	}
+	results, err := e.RememberMany(t.Context(), asked)
+	if err != nil || len(results) != len(requests) {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for i, r := range results {
+		want := requests[i]
+		if !errors.Is(r.Err, want.want) || r.Created != (want.want == nil) || r.VectorErr != nil {
+			t.Errorf("%q: %+v, want error %v", want.request.Text, r, want.want)
+			continue
+		}
+		if want.want == nil {
+			if got := gotten(t, e, r.ID).Text; got != want.request.Text {
+				t.Errorf("%q has the id of %q", want.request.Text, got)
+			}
+		} else if _, err := e.Remember(t.Context(), want.request); !errors.Is(err, want.want) {
+			t.Errorf("%q alone: %v, want %v", want.request.Text, err, want.want)
+		}
+	}
+	if s, err := e.Stats(t.Context()); err != nil || s.Memories != 4 || s.Standings["forgotten"] != 1 {
+		t.Errorf("%+v, %v, want four memories and one forgotten", s, err)
+	}
+	if results, err := e.RememberMany(t.Context(), nil); err != nil || len(results) != 0 {
+		t.Errorf("no requests: %v, %v", results, err)
+	}
+}
+
+func TestRememberManyTransactions(t *testing.T) {
+	var told []string
+	e := enginetest.Open(t, engine.Options{Progress: func(step string, done, total int) { told = append(told, fmt.Sprint(step, " ", done, "/", total)) }})
+	requests := make([]engine.RememberRequest, 8001) // more than go into one transaction
+	for i := range requests {
+		requests[i] = engine.RememberRequest{Text: fmt.Sprint("memory ", i), Key: fmt.Sprint("key ", i%8000)}
+	}
+	results, err := e.RememberMany(t.Context(), requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := results[8000]; last.Created || last.ID != results[0].ID {
+		t.Errorf("a key of the transaction before: %+v, want the id %s", last, results[0].ID)
+	}
+	if len(told) < 2 || told[len(told)-1] != "memories 8001/8001" {
+		t.Errorf("progress: %s", told)
+	}
+}
+
+func TestKeyAndUnique(t *testing.T) {
+	tests := []struct {
+		name           string
+		first, second  engine.RememberRequest
+		created, ended bool // by the second; ended: the first is forgotten in between
+	}{
+		{"same key", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "b", Key: "k"}, false, false},
+		{"same key, other scope", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "a", Key: "k", Scope: "user:ines"}, true, false},
+		{"same key, first forgotten", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "b", Key: "k"}, true, true},
+		{"same key, id taken", engine.RememberRequest{Text: "a", Key: "k", ID: "mem_own"}, engine.RememberRequest{Text: "b", Key: "k", ID: "mem_own"}, false, false},
+		{"other key, same text", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "a", Key: "l"}, true, false},
+		{"unique", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "a", Unique: true}, false, false},
+		{"unique, other text", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "A", Unique: true}, true, false},
+		{"unique, other scope", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "a", Scope: "user:ines", Unique: true}, true, false},
+		{"unique, first forgotten", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "a", Unique: true}, true, true},
+		{"unique only in the first", engine.RememberRequest{Text: "a", Unique: true}, engine.RememberRequest{Text: "a"}, true, false},
+	}
+	e := enginetest.Open(t, engine.Options{})
+	for i, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			first, second := apart(test.first, i), apart(test.second, i)
+			old := stored(t, e, first)
+			if test.ended {
+				if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: old.ID}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			result, err := e.Remember(t.Context(), second)
+			if err != nil || result.Created != test.created || (result.ID == old.ID) == test.created {
+				t.Errorf("the second: %+v, %v, the first is %s", result, err, old.ID)
+			}
+			if now := gotten(t, e, old.ID); now.Text != first.Text {
+				t.Errorf("the first now says %q", now.Text)
+			}
+			if test.ended {
+				return
+			}
+			first, second = apart(test.first, -i-1), apart(test.second, -i-1)
+			both, err := e.RememberMany(t.Context(), []engine.RememberRequest{first, second})
+			if err != nil || !both[0].Created || both[1].Created != test.created || (both[1].ID == both[0].ID) == test.created {
+				t.Errorf("in one batch: %+v, %v", both, err)
+			}
+		})
+	}
+}
+
+// apart makes a request of the n-th case, so that cases share one file.
+func apart(r engine.RememberRequest, n int) engine.RememberRequest {
+	r.Text = fmt.Sprint(r.Text, n)
+	if r.Key != "" {
+		r.Key = fmt.Sprint(r.Key, n)
+	}
+	if r.ID != "" {
+		r.ID = fmt.Sprint(r.ID, n)
+	}
+	return r
+}
+
+func TestUniqueTextThatWasSuperseded(t *testing.T) {
+	clock := &movingClock{noon}
+	e := enginetest.Open(t, engine.Options{Now: clock.now})
+	old := stored(t, e, engine.RememberRequest{Text: "The crane is broken"})
+	clock.advance(time.Hour)
+	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: old.ID, By: engine.RememberRequest{Text: "The crane works"}}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := e.Remember(t.Context(), engine.RememberRequest{Text: "The crane is broken", Unique: true})
+	if err != nil || !again.Created {
+		t.Errorf("broken again: %+v, %v, want a new memory", again, err)
+	}
+}
+
+func TestOwnIDs(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for id, want := range map[string]error{
+		"abc": nil, "0af": nil, "6f9619ff-8b86-d011-b42d-00cf4fc964ff": nil, "corpus:" + strings.Repeat("a", 48): nil, "a.b_c:d-e": nil,
+		strings.Repeat("a", 128): nil,
+		strings.Repeat("a", 129): engine.ErrInvalid, "ab": engine.ErrInvalid, "-abc": engine.ErrInvalid, "_abc": engine.ErrInvalid, "a b c": engine.ErrInvalid,
+		"äbc": engine.ErrInvalid, "abc\n": engine.ErrInvalid, "a/bc": engine.ErrInvalid,
+	} {
+		r, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", ID: id})
+		if !errors.Is(err, want) || err == nil && r.ID != id {
+			t.Errorf("%q: %+v, %v, want %v", id, r, err, want)
+		}
+	}
+	if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: "abc"}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", ID: "abc"}); err != nil || !r.Created {
+		t.Errorf("an id that was purged: %+v, %v, want it free again", r, err)
+	}
+}
+
+func TestScopeOfANewMemory(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	err := e.SetScopes(t.Context(), engine.Scopes{Default: "project:harbor", Access: map[string][]string{"teo": {"project:harbor"}, "mute": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		agent, scope, want string
+		err                error
+	}{
+		{"", "", "project:harbor", nil},
+		{"", "user:ines", "user:ines", nil},
+		{"scout", "", "agent:scout", nil},
+		{" scout ", "", "agent:scout", nil},
+		{"scout", "global", "global", nil},
+		{"scout", "reflection:agent:scout", "reflection:agent:scout", nil},
+		{"scout", "agent:teo", "", engine.ErrScopeDenied},
+		{"teo", "", "project:harbor", nil},
+		{"teo", "agent:teo", "", engine.ErrScopeDenied},
+		{"mute", "", "", engine.ErrScopeDenied},
+		{"system", "", "", engine.ErrBadScope},
+		{"system", "user:ines", "user:ines", nil},
+	} {
+		r, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", Agent: test.agent, Scope: test.scope})
+		if !errors.Is(err, test.err) {
+			t.Errorf("agent %q, scope %q: %v, want %v", test.agent, test.scope, err, test.err)
+		} else if err == nil && gotten(t, e, r.ID).Scope != test.want {
+			t.Errorf("agent %q, scope %q: went to %s, want %s", test.agent, test.scope, gotten(t, e, r.ID).Scope, test.want)
+		}
+	}
+}
