@@ -178,10 +178,10 @@ func TestUpdatesOfOneMemory(t *testing.T) {
 	want := map[string]any{"from": "stock"}
 	var group sync.WaitGroup
 	for i := range 8 {
-		key := fmt.Sprint("key", i)
-		want[key] = fmt.Sprint("value", i)
+		key, value := fmt.Sprint("key", i), fmt.Sprint("value", i)
+		want[key] = value
 		group.Go(func() {
-			if _, err := e.Update(ctx, engine.UpdateRequest{ID: id, Extra: map[string]any{key: want[key]}}); err != nil {
+			if _, err := e.Update(ctx, engine.UpdateRequest{ID: id, Extra: map[string]any{key: value}}); err != nil {
 				t.Error(err)
 			}
 		})

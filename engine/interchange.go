@@ -296,7 +296,7 @@ func momentOf(v any) (time.Time, error) {
 	}
 	if s, ok := v.(string); ok {
 		t, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
+		if err != nil || checkTime("time", t) != nil {
 			return time.Time{}, fmt.Errorf("%w: %s is no time; allowed: RFC 3339, or Unix milliseconds", ErrInvalid, quote(s))
 		}
 		return t, nil
