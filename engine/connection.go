@@ -21,8 +21,9 @@ import (
 // writes have to wait for a checkpoint.
 const checkpointThreshold = "4MB"
 
-// storageVersion is the oldest DuckDB that can open the files; it is the first with the compression the schema names.
-const storageVersion = "v1.3.0"
+// storageVersion is the oldest DuckDB that reads the files as they were written: 1.3 knows the compression the schema names, but
+// reads columns that may be NULL as if they all were.
+const storageVersion = "v1.4.0"
 
 // connection is one connection to the file with the statements it has prepared. One goroutine has it at a time.
 type connection struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // rememberBatch is how many memories go into one transaction.
-const rememberBatch = 8000
+const rememberBatch = 4000
 
 // RememberRequest is a memory to be. Only Text is required.
 type RememberRequest struct {
@@ -66,7 +66,7 @@ func (e *Engine) Remember(ctx context.Context, r RememberRequest) (Remembered, e
 	return all[0], nil
 }
 
-// RememberMany stores many memories, eight thousand to a transaction; the result has one entry per request, in order. Requests
+// RememberMany stores many memories, four thousand to a transaction; the result has one entry per request, in order. Requests
 // that are not usable are reported there and the rest goes in. An error means that the file or the model failed; batches
 // before it are stored.
 func (e *Engine) RememberMany(ctx context.Context, requests []RememberRequest) ([]Remembered, error) {

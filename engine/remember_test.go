@@ -67,18 +67,18 @@ func TestRememberManyReportsEachRequest(t *testing.T) {
 func TestRememberManyTransactions(t *testing.T) {
 	var told []string
 	e := enginetest.Open(t, engine.Options{Progress: func(step string, done, total int) { told = append(told, fmt.Sprint(step, " ", done, "/", total)) }})
-	requests := make([]engine.RememberRequest, 8001) // more than go into one transaction
+	requests := make([]engine.RememberRequest, 4001) // more than go into one transaction
 	for i := range requests {
-		requests[i] = engine.RememberRequest{Text: fmt.Sprint("memory ", i), Key: fmt.Sprint("key ", i%8000)}
+		requests[i] = engine.RememberRequest{Text: fmt.Sprint("memory ", i), Key: fmt.Sprint("key ", i%4000)}
 	}
 	results, err := e.RememberMany(t.Context(), requests)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := results[8000]; last.Created || last.ID != results[0].ID {
+	if last := results[4000]; last.Created || last.ID != results[0].ID {
 		t.Errorf("a key of the transaction before: %+v, want the id %s", last, results[0].ID)
 	}
-	if len(told) < 2 || told[len(told)-1] != "memories 8001/8001" {
+	if len(told) < 2 || told[len(told)-1] != "memories 4001/4001" {
 		t.Errorf("progress: %s", told)
 	}
 }

@@ -72,7 +72,7 @@ func TestEveryStageDropsWhatItShould(t *testing.T) {
 		stored(t, e, r)
 	}
 	w := engine.MemoryWeights()
-	w.Rerank = "none" // the window of twice the limit would come first
+	w.Rerank, w.HardMinScore = "none", 0.35 // the window of twice the limit would come first
 	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "hello crane", Limit: 1, Weights: &w, Explain: true})
 	if err != nil {
 		t.Fatal(err)

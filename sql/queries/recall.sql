@@ -1,7 +1,6 @@
--- The statements of a recall. No parameter is ever NULL, so that their plans are made once: the list ['*'] is no restriction,
--- an empty one matches nothing, and a time without a bound lies in the year 1 or 9999. For the same reason a parameter is never
--- cast twice in a row, nor the argument of len: DuckDB then could not tell its type, hence the trim around the weights, the [:]
--- in as_vector, and the comparisons with [].
+-- The statements of a recall. They are planned with the values of their parameters, so that a filter that restricts nothing and
+-- a stage that is off cost nothing; hence no parameter is ever NULL: the list ['*'] is no restriction, an empty one matches
+-- nothing, and a time without a bound lies in the year 1 or 9999. $weights is a row of weights as JSON.
 
 -- name: recall_words
 -- How many documents of the kinds asked, within the filters, have each word of the query; rare words say more.
@@ -28,10 +27,7 @@ WHERE d.live
 -- name: recall_candidates
 -- Gathers the documents that may answer a query, from both channels, with both raw values wherever they can be known,
 -- and fuses the two. An empty $vector is lexical only, empty $terms are vector only; every tag must be in a document's text.
-WITH setting AS (
-    SELECT trim($weights::VARCHAR)::JSON::weights AS w
-),
-asked AS (
+WITH asked AS (
     SELECT as_vector($vector::FLOAT[]) AS v WHERE $vector::FLOAT[] <> []
 ),
 tagged AS (
@@ -69,11 +65,10 @@ rarity AS (
     GROUP BY h.term_no, h.kind, s.documents, s.length
 ),
 lexical AS MATERIALIZED (
-    SELECT h.doc_no, sum(bm25(r.idf, h.tf, e.length, r.average_length, (w).k1, (w).b)) AS raw
+    SELECT h.doc_no, sum(bm25(r.idf, h.tf, e.length, r.average_length, ($weights::VARCHAR::JSON::weights).k1, ($weights::VARCHAR::JSON::weights).b)) AS raw
     FROM hits AS h
     JOIN rarity AS r USING (term_no, kind)
     JOIN eligible AS e USING (doc_no)
-    CROSS JOIN setting
     GROUP BY h.doc_no
 ),
 cosines AS MATERIALIZED (
@@ -89,24 +84,22 @@ pool AS (
 ),
 scored AS (
     SELECT p.doc_no, c.cosine, l.raw,
-        CASE (w).normalise WHEN 'maximum'
+        CASE ($weights::VARCHAR::JSON::weights).normalise WHEN 'maximum'
             THEN greatest(c.cosine, 0) / nullif(max(greatest(c.cosine, 0)) OVER (), 0)
             ELSE vector_score(c.cosine) END AS vector_score,
-        CASE (w).normalise WHEN 'maximum'
+        CASE ($weights::VARCHAR::JSON::weights).normalise WHEN 'maximum'
             THEN l.raw / nullif(max(l.raw) OVER (), 0)
-            ELSE CASE WHEN l.raw IS NOT NULL THEN lexical_score(l.raw) END END AS lexical_score,
-        w
+            ELSE CASE WHEN l.raw IS NOT NULL THEN lexical_score(l.raw) END END AS lexical_score
     FROM pool AS p
     LEFT JOIN lexical AS l USING (doc_no)
     LEFT JOIN cosines AS c USING (doc_no)
-    CROSS JOIN setting
 )
 SELECT doc_no, cosine, raw, vector_score, lexical_score,
     CASE
         WHEN $vector::FLOAT[] = [] THEN lexical_score
-        WHEN $terms::VARCHAR[] = [] AND (w).normalise = 'absolute' THEN vector_score
-        WHEN (w).normalise = 'maximum' THEN coalesce(vector_score, 0) * (w).vector + coalesce(lexical_score, 0) * (w).lexical
-        ELSE fuse(vector_score, lexical_score, (w).vector, (w).lexical)
+        WHEN $terms::VARCHAR[] = [] AND ($weights::VARCHAR::JSON::weights).normalise = 'absolute' THEN vector_score
+        WHEN ($weights::VARCHAR::JSON::weights).normalise = 'maximum' THEN coalesce(vector_score, 0) * ($weights::VARCHAR::JSON::weights).vector + coalesce(lexical_score, 0) * ($weights::VARCHAR::JSON::weights).lexical
+        ELSE fuse(vector_score, lexical_score, ($weights::VARCHAR::JSON::weights).vector, ($weights::VARCHAR::JSON::weights).lexical)
     END AS fused
 FROM scored
 ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no;
@@ -114,10 +107,7 @@ ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no;
 -- name: recall_rank
 -- Takes candidates in their order through every stage after fusion. Each has one column per stage and, where a stage
 -- dropped it, that stage's name; rank counts those that are left, the ones diversity deferred last.
-WITH setting AS (
-    SELECT trim($weights::VARCHAR)::JSON::weights AS w
-),
-given AS (
+WITH given AS (
     SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($fused::DOUBLE[]) AS fused, nullif(unnest($cosines::DOUBLE[]), 'nan') AS cosine,
         unnest($positions::INTEGER[]) AS position
 ),
@@ -125,55 +115,65 @@ rows AS MATERIALIZED (
     SELECT g.*, d.kind, d.owner_id, d.scope, d.category, d.tier, d.conversation_id, d.created_at,
         coalesce(m.text, g2.text) AS text, m.l0_abstract, m.l1_overview, m.l2_content,
         m.importance, m.confidence, m.access_count, m.last_accessed_at, m.temporal_type, m.valid_until,
-        g2.session, g2.speaker, g2.role, g2.seq, g2.caption, w,
-        CASE WHEN g.fused < (w).min_score THEN 'min_score'
+        g2.session, g2.speaker, g2.role, g2.seq, g2.caption,
+        CASE WHEN g.fused < ($weights::VARCHAR::JSON::weights).min_score THEN 'min_score'
              WHEN m.valid_until <= $at::TIMESTAMP THEN 'expired' END AS dropped
     FROM given AS g
     JOIN documents AS d USING (doc_no)
     LEFT JOIN memories AS m ON m.id = d.owner_id
     LEFT JOIN messages AS g2 ON g2.id = d.owner_id
-    CROSS JOIN setting
 ),
 windowed AS (
-    SELECT * REPLACE (coalesce(dropped, CASE WHEN (w).rerank <> 'none' AND $rerankable::BOOLEAN
+    SELECT * REPLACE (coalesce(dropped, CASE WHEN ($weights::VARCHAR::JSON::weights).rerank <> 'none' AND $rerankable::BOOLEAN
         AND row_number() OVER (PARTITION BY dropped IS NULL ORDER BY position) > 2 * $limit::BIGINT THEN 'rerank_window' END) AS dropped)
     FROM rows
 ),
 reranked AS (
-    SELECT *, CASE WHEN (w).rerank = 'light' AND $rerankable::BOOLEAN THEN light_blend(fused, cosine) ELSE fused END AS reranked
+    SELECT *, CASE WHEN ($weights::VARCHAR::JSON::weights).rerank = 'light' AND $rerankable::BOOLEAN THEN light_blend(fused, cosine) ELSE fused END AS reranked
     FROM windowed
 ),
-boosted AS (
-    SELECT *,
-        CASE WHEN kind = 'memory' AND (w).decay = 'simple'
-            THEN recency_boost(reranked, days_between(created_at, $at::TIMESTAMP), (w).recency_days, (w).recency)
-            ELSE reranked END AS recency,
-        CASE WHEN kind = 'memory' AND (w).decay = 'simple' AND (w).importance
-            THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted,
-        length_norm(importance_weighted, length(text), (w).length_anchor) AS length_normed
+recent AS (
+    SELECT *, CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'simple'
+        THEN recency_boost(reranked, days_between(created_at, $at::TIMESTAMP), ($weights::VARCHAR::JSON::weights).recency_days, ($weights::VARCHAR::JSON::weights).recency)
+        ELSE reranked END AS recency
     FROM reranked
+),
+weighted AS (
+    SELECT *, CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'simple' AND ($weights::VARCHAR::JSON::weights).importance
+        THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted
+    FROM recent
+),
+normed AS (
+    SELECT *, length_norm(importance_weighted, length(text), ($weights::VARCHAR::JSON::weights).length_anchor) AS length_normed
+    FROM weighted
+),
+composed AS (
+    SELECT *,
+        CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'engine'
+            THEN memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier, temporal_type, $at::TIMESTAMP)
+        END AS composite,
+        CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).freshness_floor
+            THEN memory_recency(created_at, last_accessed_at, access_count, importance, tier, temporal_type, $at::TIMESTAMP)
+        ELSE 0 END AS freshness
+    FROM normed
 ),
 decayed AS (
     SELECT *,
-        CASE WHEN kind = 'memory' AND (w).decay = 'engine'
-            THEN memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier, temporal_type, $at::TIMESTAMP)
-        END AS composite,
         CASE
-            WHEN kind <> 'memory' THEN length_normed
-            WHEN (w).decay = 'engine' THEN clamp01(length_normed * decay_multiplier(
-                CASE WHEN (w).freshness_floor THEN greatest(composite, memory_recency(created_at, last_accessed_at, access_count,
-                    importance, tier, temporal_type, $at::TIMESTAMP)) ELSE composite END, tier))
-            WHEN (w).decay = 'simple' THEN time_decay(length_normed, days_between(created_at, $at::TIMESTAMP),
-                effective_half_life(CASE WHEN temporal_type = 'dynamic' THEN (w).life_days / 3 ELSE (w).life_days END, access_count,
-                    days_between(last_accessed_at, $at::TIMESTAMP), (w).reinforcement, (w).max_life))
+            WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'engine'
+            THEN clamp01(length_normed * decay_multiplier(greatest(composite, freshness), tier))
+            WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'simple'
+            THEN time_decay(length_normed, days_between(created_at, $at::TIMESTAMP), effective_half_life(
+                CASE WHEN temporal_type = 'dynamic' THEN ($weights::VARCHAR::JSON::weights).life_days / 3 ELSE ($weights::VARCHAR::JSON::weights).life_days END,
+                access_count, days_between(last_accessed_at, $at::TIMESTAMP), ($weights::VARCHAR::JSON::weights).reinforcement, ($weights::VARCHAR::JSON::weights).max_life))
             ELSE length_normed
         END AS decayed
-    FROM boosted
+    FROM composed
 ),
 floored AS (
     SELECT * REPLACE (coalesce(dropped,
-        CASE WHEN decayed < (w).hard_min_score THEN 'hard_min_score'
-             WHEN (w).noise AND is_noise(text) THEN 'noise' END) AS dropped)
+        CASE WHEN decayed < ($weights::VARCHAR::JSON::weights).hard_min_score THEN 'hard_min_score'
+             WHEN ($weights::VARCHAR::JSON::weights).noise AND is_noise(text) THEN 'noise' END) AS dropped)
     FROM decayed
 ),
 ordered AS MATERIALIZED (
@@ -182,11 +182,10 @@ ordered AS MATERIALIZED (
     WHERE dropped IS NULL
 ),
 diverse AS MATERIALIZED (
-    SELECT o.place, v.v, (w).diversity AS threshold
+    SELECT o.place, v.v, ($weights::VARCHAR::JSON::weights).diversity AS threshold
     FROM ordered AS o
     JOIN vectors AS v USING (doc_no)
-    CROSS JOIN setting
-    WHERE (w).diversity < 1
+    WHERE ($weights::VARCHAR::JSON::weights).diversity < 1
 ),
 close AS (
     SELECT b.place, list(a.place ORDER BY a.place) AS near

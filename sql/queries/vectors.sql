@@ -1,7 +1,7 @@
 -- name: vectors_none
 -- As long as no embedding model was chosen there are no vectors, and nothing can become one.
 CREATE OR REPLACE VIEW vectors AS SELECT NULL::INTEGER AS doc_no, NULL::FLOAT[1] AS v WHERE false;
-CREATE OR REPLACE MACRO as_vector(v) AS v[:]::FLOAT[1];
+CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[1];
 
 -- name: vectors_create
 -- The vectors of model {n}, all of unit length.
@@ -10,7 +10,7 @@ CREATE TABLE vectors_{n} (doc_no INTEGER PRIMARY KEY USING COMPRESSION bitpackin
 -- name: vectors_choose
 -- Queries read the view and cast with the macro, so that they name neither the model's number nor its dimensions.
 CREATE OR REPLACE VIEW vectors AS SELECT doc_no, v FROM main.vectors_{n};
-CREATE OR REPLACE MACRO as_vector(v) AS v[:]::FLOAT[{dims}];
+CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[{dims}];
 
 -- name: vectors_drop
 DROP TABLE vectors_{n};

@@ -5,8 +5,8 @@ CREATE SCHEMA IF NOT EXISTS report;
 CREATE OR REPLACE VIEW report.memories AS
 SELECT id, text, category, scope, tier, state, layer, importance, confidence, created_at, valid_from, valid_until, invalidated_at,
     CASE
-        WHEN invalidated_at <= current_timestamp::TIMESTAMP THEN 'superseded'
-        WHEN valid_until <= current_timestamp::TIMESTAMP THEN 'expired'
+        WHEN invalidated_at <= current_timestamp AT TIME ZONE 'UTC' THEN 'superseded'
+        WHEN valid_until <= current_timestamp AT TIME ZONE 'UTC' THEN 'expired'
         ELSE 'current'
     END AS standing,
     access_count, last_accessed_at, supersedes, superseded_by, source, source_session
