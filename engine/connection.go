@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +40,8 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 	dsn := fmt.Sprintf(":memory:?threads=%d&memory_limit=%dMB", o.Threads, o.MemoryLimit)
 	connector, err := duckdb.NewConnector(dsn, func(execer driver.ExecerContext) error {
 		if !attached { // the pool makes its first connection below, before any other
-			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{checkpoint}", checkpointThreshold); err != nil {
+			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{checkpoint}", checkpointThreshold,
+				"{temporary}", strings.ReplaceAll(temporary(path), "'", "''")); err != nil {
 				return err
 			}
 			options := "STORAGE_VERSION '" + storageVersion + "', "
@@ -67,6 +70,14 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 		return nil, openError(path, err)
 	}
 	return db, nil
+}
+
+// temporary is the folder for what does not fit into memory; it is there only while needed.
+func temporary(path string) string {
+	if path == ":memory:" {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("mallard-%d.tmp", os.Getpid()))
+	}
+	return path + ".tmp"
 }
 
 // openError says what a person can do when the file can't be opened.

@@ -27,7 +27,7 @@ type Engine struct {
 	using  sync.RWMutex // held for reading by every operation, for writing by Close
 	closed bool
 
-	writer   sync.Mutex // one write transaction at a time; owns the fields below
+	writer   chan struct{} // has a token while somebody writes: the writer's lock, which owns the fields below
 	conn     *connection
 	words    wordCache
 	reserved []int32 // numbers for documents
@@ -53,7 +53,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{path: path, opts: o, readers: make(chan *connection, o.Threads)}
+	e := &Engine{path: path, opts: o, readers: make(chan *connection, o.Threads), writer: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			e.shut()
@@ -117,7 +117,7 @@ func (e *Engine) claim() (err error) {
 	case err != nil:
 		return err
 	}
-	e.guard, err = acquire(e.path, e.opts.ReadOnly)
+	e.guard, err = acquire(e.path)
 	return err
 }
 
@@ -208,6 +208,11 @@ func (e *Engine) read(ctx context.Context, op string, do func(c *connection) err
 
 // write runs do in the only write transaction: all of it is done and on disk, or nothing.
 func (e *Engine) write(ctx context.Context, op string, do func(c *connection) error) error {
+	return e.writeThen(ctx, op, do, func() {})
+}
+
+// writeThen is write, and calls committed before anybody else writes.
+func (e *Engine) writeThen(ctx context.Context, op string, do func(c *connection) error, committed func()) error {
 	e.using.RLock()
 	defer e.using.RUnlock()
 	if e.closed {
@@ -216,8 +221,10 @@ func (e *Engine) write(ctx context.Context, op string, do func(c *connection) er
 	if e.opts.ReadOnly {
 		return fmt.Errorf("%s: %w", op, ErrReadOnly)
 	}
-	e.writer.Lock()
-	defer e.writer.Unlock()
+	if err := e.lock(ctx); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	defer e.unlock()
 	e.conn.renew(e.size.Load())
 	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(e.conn) })
 	if err != nil {
@@ -225,8 +232,24 @@ func (e *Engine) write(ctx context.Context, op string, do func(c *connection) er
 		e.reserved = nil
 		return fmt.Errorf("%s: %w", op, err)
 	}
+	committed()
 	return nil
 }
+
+// lock waits for the writer's lock, or until the caller gives up.
+func (e *Engine) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case e.writer <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *Engine) unlock() { <-e.writer }
 
 // transaction commits what do did, or rolls it back.
 func (c *connection) transaction(ctx context.Context, begin string, do func() error) (err error) {

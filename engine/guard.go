@@ -17,13 +17,13 @@ var openFiles struct {
 // guard is one handle's claim on a file, by its path and, as soon as it exists, by what the file system says it is; a link is
 // the same file, and so is one that was moved.
 type guard struct {
-	path     string
-	info     os.FileInfo // nil until the file exists
-	readOnly bool
+	path string
+	info os.FileInfo // nil until the file exists
 }
 
-// acquire claims the file at path, which may not exist yet. Read-only handles share a file; any other has it alone.
-func acquire(path string, readOnly bool) (*guard, error) {
+// acquire claims the file at path, which may not exist yet. A process has a file open once, also for reading: closing one of two
+// handles would give up the operating system's lock of both.
+func acquire(path string) (*guard, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		resolved = path
@@ -33,11 +33,11 @@ func acquire(path string, readOnly bool) (*guard, error) {
 	info, _ := os.Stat(resolved)
 	for _, g := range openFiles.held {
 		same := g.path == resolved || info != nil && g.info != nil && os.SameFile(info, g.info)
-		if same && !(readOnly && g.readOnly) {
+		if same {
 			return nil, fmt.Errorf("%w: %s is open in this process already, as %s; share that engine, or close it first", ErrLocked, path, g.path)
 		}
 	}
-	g := &guard{resolved, info, readOnly}
+	g := &guard{resolved, info}
 	openFiles.held = append(openFiles.held, g)
 	return g, nil
 }

@@ -15,7 +15,7 @@ type Options struct {
 	// ReplaceModel accepts an Embedder that is not the one of the file's vectors: nothing new gets a vector and recall is
 	// lexical until RebuildIndex has embedded everything anew. Default false: ErrModelMismatch.
 	ReplaceModel bool
-	// ReadOnly opens the file for reading; other read-only openers may share it. Default false.
+	// ReadOnly opens the file for reading; other processes may read it too. Default false.
 	ReadOnly bool
 	// Language of the tokenizer's stemmer and stop words, for a new file; an existing one keeps its own. Default "english".
 	Language string

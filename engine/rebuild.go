@@ -35,16 +35,26 @@ func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 	result := &Rebuilt{}
 	err := e.write(ctx, "rebuild index", func(c *connection) (err error) {
 		e.words.forget()
-		if result.Documents, err = e.rebuildWords(ctx, c); err != nil || !r.Vectors {
-			return err
-		}
-		return e.choose(ctx, c, e.offered())
+		result.Documents, err = e.rebuildWords(ctx, c)
+		return err
 	})
+	if err == nil && r.Vectors {
+		err = e.replaceModel(ctx)
+	}
 	if err != nil || !e.embedding() {
 		return result, err
 	}
 	result.Vectors, err = e.embedMissing(ctx)
 	return result, err
+}
+
+// replaceModel makes the options' model the file's, which has no vectors then.
+func (e *Engine) replaceModel(ctx context.Context) error {
+	var m model
+	return e.writeThen(ctx, "rebuild index", func(c *connection) error {
+		m = e.offered()
+		return e.choose(ctx, c, m)
+	}, func() { e.adopt(m) })
 }
 
 // rebuildWords makes documents, terms, surfaces, postings and totals anew. The caller is in a write transaction.

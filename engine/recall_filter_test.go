@@ -150,7 +150,7 @@ func TestDiversity(t *testing.T) {
 		w.Diversity = threshold
 		return w
 	}
-	above := math.Nextafter(0.75, 0)
+	above := float64(math.Nextafter32(0.75, 0)) // the next that vectors can tell apart
 	for _, test := range []struct {
 		query     string
 		threshold float64

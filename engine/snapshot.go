@@ -34,8 +34,10 @@ func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	if e.opts.ReadOnly {
 		return fmt.Errorf("snapshot: %w and can't reach other files; nobody writes to this one, so copy it", ErrReadOnly)
 	}
-	e.writer.Lock()
-	defer e.writer.Unlock()
+	if err := e.lock(ctx); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	defer e.unlock()
 	if _, err := os.Stat(out); err == nil {
 		return fmt.Errorf("snapshot: %w: %s", ErrExists, out)
 	}

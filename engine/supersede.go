@@ -13,12 +13,16 @@ type SupersedeRequest struct {
 }
 
 // Supersede stores a memory and ends the one it replaces at the same moment; the older one keeps its text and can be recalled
-// with RecallQuery.AsOf. Errors: those of Remember and Get, and ErrInvalid when the older one was superseded before.
+// with RecallQuery.AsOf. Errors: those of Remember and Get, and ErrInvalid when the older one was superseded
+// before; with the same By.Key as then it is no error, and gives the id that it gave.
 func (e *Engine) Supersede(ctx context.Context, r SupersedeRequest) (Remembered, error) {
 	var result Remembered
 	old, err := e.Get(ctx, GetRequest{ID: r.ID, Agent: r.By.Agent})
 	if err != nil {
 		return result, fmt.Errorf("supersede: %w", err)
+	}
+	if id, again, err := e.superseded(ctx, old, r.By.Key); err != nil || again {
+		return Remembered{ID: id}, err
 	}
 	if err := old.supersedable(); err != nil {
 		return result, fmt.Errorf("supersede: %w", err)
@@ -43,6 +47,19 @@ func (e *Engine) Supersede(ctx context.Context, r SupersedeRequest) (Remembered,
 		return Remembered{}, fmt.Errorf("supersede: %w", result.Err)
 	}
 	return result, nil
+}
+
+// superseded reports whether a request with that key has replaced the memory before: an agent tries again.
+func (e *Engine) superseded(ctx context.Context, old *Memory, key string) (id string, again bool, err error) {
+	if key == "" || old.SupersededBy == "" {
+		return "", false, nil
+	}
+	err = e.read(ctx, "supersede", func(c *connection) error {
+		newer, _, err := memoryByID(ctx, c, old.SupersededBy)
+		again = newer != nil && newer.Key == key
+		return err
+	})
+	return old.SupersededBy, again, err
 }
 
 func (m *Memory) supersedable() error {

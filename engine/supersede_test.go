@@ -145,3 +145,20 @@ func TestSupersededByAKnownKeyChangesNothing(t *testing.T) {
 		t.Errorf("the older one has ended without a newer one: %+v", m)
 	}
 }
+
+func TestSupersedeAgain(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	old := stored(t, e, engine.RememberRequest{Text: "Release day is Thursday"})
+	r := engine.SupersedeRequest{ID: old.ID, By: engine.RememberRequest{Text: "Release day is Monday", Key: "release"}}
+	first, err := e.Supersede(t.Context(), r)
+	if err != nil || !first.Created {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if again, err := e.Supersede(t.Context(), r); err != nil || again.ID != first.ID || again.Created {
+		t.Errorf("the same key again: %+v, %v, want %s and nothing new", again, err, first.ID)
+	}
+	r.By.Key = "other"
+	if _, err := e.Supersede(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("another key: %v", err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -103,12 +104,15 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 			return nil, fmt.Errorf("%s: %w", op, err)
 		}
 		d := &document{kind: MemoryKind, words: e.analyse(m.fields())}
-		vectors, err := e.embed(ctx, []string{m.embedded()})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", op, err)
-		}
-		d.vector = vectors[0]
 		d.describe(&m, docNo)
+		reworded := !slices.Equal(m.fields(), was.fields()) || m.embedded() != was.embedded()
+		if reworded {
+			vectors, err := e.embed(ctx, []string{m.embedded()})
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", op, err)
+			}
+			d.vector = vectors[0]
+		}
 		moved := false
 		err = e.write(ctx, op, func(c *connection) error {
 			now, _, err := memoryByID(ctx, c, was.ID)
@@ -118,7 +122,13 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 			if moved = !reflect.DeepEqual(now, was); moved {
 				return nil
 			}
-			return e.rewrite(ctx, c, &m, d)
+			if reworded {
+				return e.rewrite(ctx, c, &m, d)
+			}
+			if err := updateMemory(ctx, c, &m); err != nil {
+				return err
+			}
+			return e.updateDocument(ctx, c, d)
 		})
 		if err != nil || !moved {
 			return &m, err

@@ -35,7 +35,10 @@ func (e *Engine) adoptModel(ctx context.Context) error {
 	case e.chosen.n == 0 && e.opts.ReadOnly:
 		return nil
 	case e.chosen.n == 0:
-		return e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return e.choose(ctx, e.conn, wanted) })
+		if err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return e.choose(ctx, e.conn, wanted) }); err != nil {
+			return err
+		}
+		e.adopt(wanted)
 	case wanted.fingerprint != e.chosen.fingerprint && !e.opts.ReplaceModel:
 		return fmt.Errorf("%w: the file's vectors are from %s, this program brings %s; open it with the former, or embed everything anew with `memctl index rebuild --replace-model`",
 			ErrModelMismatch, e.chosen, wanted)
@@ -70,7 +73,8 @@ func (e *Engine) embedding() bool {
 	return e.opts.Embedder != nil && e.chosen.n > 0 && e.chosen.fingerprint == e.opts.Embedder.Fingerprint()
 }
 
-// choose makes m the file's model, with no vectors yet; those of the former are gone. The caller is in a write transaction.
+// choose makes m the file's model, with no vectors yet; those of the former are gone. The caller is in a write transaction, and
+// adopts m when it is committed.
 func (e *Engine) choose(ctx context.Context, c *connection, m model) error {
 	n, dims := strconv.Itoa(m.n), strconv.Itoa(m.dims)
 	for _, name := range []string{"vectors_create", "vectors_choose"} {
@@ -91,10 +95,14 @@ func (e *Engine) choose(ctx context.Context, c *connection, m model) error {
 			return err
 		}
 	}
-	e.models.Lock()
-	e.chosen = m
-	e.models.Unlock()
 	return nil
+}
+
+// adopt goes on with a model that was chosen.
+func (e *Engine) adopt(m model) {
+	e.models.Lock()
+	defer e.models.Unlock()
+	e.chosen = m
 }
 
 // embed makes the vectors of texts, or none when there is no model to make them. It must not be called with the writer's lock:

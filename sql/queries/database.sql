@@ -4,10 +4,11 @@
 ATTACH '{path}' AS mallard ({options}TYPE duckdb, ROW_GROUP_SIZE 16384);
 
 -- name: configure
--- What holds for the whole instance, set once before the file is attached. The checkpoint threshold bounds what a reopening
+-- What holds for the whole instance, set once before the file is attached. What does not fit into memory goes beside the file. The checkpoint threshold bounds what a reopening
 -- after a crash has to replay; the filter threshold lets fetches by many keys use the key. Plans are made once and used for
 -- long, so the optimizers that build the data's present statistics into a plan are off: it would miss later rows.
 SET GLOBAL disabled_optimizers = 'statistics_propagation,row_group_pruner';
+SET GLOBAL temp_directory = '{temporary}';
 SET GLOBAL force_compression = 'uncompressed';
 SET GLOBAL checkpoint_threshold = '{checkpoint}';
 SET GLOBAL dynamic_or_filter_threshold = 2000;

@@ -191,7 +191,7 @@ close AS (
     SELECT b.place, list(a.place ORDER BY a.place) AS near
     FROM diverse AS a
     JOIN diverse AS b ON a.place < b.place
-    WHERE array_inner_product(a.v, b.v) > a.threshold
+    WHERE array_inner_product(a.v, b.v) > a.threshold::FLOAT
     GROUP BY b.place
 ),
 kept AS (

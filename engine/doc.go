@@ -1,0 +1,31 @@
+// Package engine is an embedded memory for AI agents: one DuckDB file, inside the agent's own process.
+//
+// # Nouns
+//
+// A memory is one remembered statement with a scope (who shares it), a category (what it is about) and a tier (how fast it
+// fades). A conversation is an ordered record of messages. Memories and messages are documents: each has a number, words in one
+// index, and a vector when there is an embedding model.
+//
+// # Writing
+//
+// Open a file, Remember statements, Append messages. Each write is one transaction: the row, its words and its vector are all
+// on disk when the call returns, or none of it is. Update, Supersede, Forget and Purge change memories; nothing but Purge
+// removes a row. One write runs at a time, reads run beside it, and no lock is held while a model thinks.
+//
+// # Recalling
+//
+// Recall asks both channels, words and vectors, fuses their scores and takes the candidates through floors, decay and
+// diversity. The formulas are SQL macros in the file itself; the weights are one value, kept by name. The result has a trace
+// of every stage, and with Explain every candidate with what became of it.
+//
+// # Who may see what
+//
+// Requests carry the id of an agent; Scopes says which scopes it may use. A request without an agent is the program's own and
+// sees everything.
+//
+// # What bites
+//
+// A file that is open for writing can't be opened by another process, not even for reading: Snapshot makes a copy for those. Two
+// handles on one file in one process are refused. Vectors are of the file's model alone; another model is ErrModelMismatch,
+// and RebuildIndex moves a file to it.
+package engine
