@@ -13,10 +13,8 @@ import (
 )
 
 const (
-	// killLog is how long the write-ahead log may get: close to the most that an engine leaves behind.
-	killLog = 3 * megabyte
-	// killAfter is how long the child may write when its log does not get that long.
-	killAfter = 3 * time.Second
+	// writeFor is how long the child writes at least; the write-ahead log is folded into the file several times in it.
+	writeFor = 3 * time.Second
 	// startWithin is how soon the child must have stored something.
 	startWithin = time.Minute
 )
@@ -68,10 +66,12 @@ func (c RecallConfig) kill(ctx context.Context, file string, report *RecallRepor
 	return nil
 }
 
-// watchLog returns with the size of the log when it is long enough, or enough time went by since the first write.
+// watchLog returns with the size of the log when the child has written for a while and its log is almost as long as it ever was:
+// the most that a crash leaves to be replayed.
 func watchLog(file string, ended <-chan error) (size int64, err error) {
 	began := time.Now()
 	var writing time.Time
+	var longest int64
 	for {
 		select {
 		case err := <-ended:
@@ -87,16 +87,16 @@ func watchLog(file string, ended <-chan error) (size int64, err error) {
 			continue
 		}
 		info, err := os.Stat(file + ".wal")
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // just after a checkpoint
-		case err != nil:
-			return 0, err
-		default:
-			size = info.Size()
+		if errors.Is(err, fs.ErrNotExist) { // just after a checkpoint
+			continue
 		}
-		if size >= killLog || size > 0 && time.Since(writing) > killAfter {
+		if err != nil {
+			return 0, err
+		}
+		if size = info.Size(); size >= longest*9/10 && time.Since(writing) > writeFor {
 			return size, nil
 		}
+		longest = max(longest, size)
 	}
 }
 
