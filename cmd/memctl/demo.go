@@ -229,7 +229,7 @@ func (a *app) printDemo(d *played, keep string) {
 		a.printf("  memctl --db %s sql \"select category, count(*) as n from report.memories group by all\"\n", keep)
 	}
 	a.printf("  memctl remember \"Release day is Thursday\" --scope project:mine\n")
-	a.printf("  memctl recall \"when do we ship?\"\n")
+	a.printf("  memctl recall \"on which day do we release?\"\n")
 	if keep == "" {
 		a.printf("  memctl demo --keep demo.db    and then look into the file: memctl --db demo.db list\n")
 	}
