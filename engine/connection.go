@@ -21,7 +21,7 @@ import (
 
 // checkpointThreshold bounds the write-ahead log: small enough that a reopening after a crash is quick, large enough that few
 // writes have to wait for a checkpoint.
-const checkpointThreshold = "4MB"
+const checkpointThreshold = "2MB"
 
 // storageVersion is the oldest DuckDB that reads the files as they were written: 1.3 knows the compression the schema names, but
 // reads columns that may be NULL as if they all were.
