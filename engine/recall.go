@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
+	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
 // Recall finds the documents that answer a question, best first: both channels, fusion, floors, light rerank, boosts, decay,
@@ -227,8 +228,20 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 			cosines[i] = *v.Cosine
 		}
 	}
+	if err := c.execDDL(ctx, sqlfiles.Query("recall_clear")); err != nil {
+		return err
+	}
+	_, err := c.exec(ctx, "recall_ask", sql.Named("weights", r.weights.arg()), sql.Named("at", r.at),
+		sql.Named("rerankable", r.result.Mode == Hybrid), sql.Named("limit", int64(r.query.Limit)))
+	if err != nil {
+		return err
+	}
+	_, err = c.exec(ctx, "recall_offer", sql.Named("positions", positions), sql.Named("doc_nos", docNos), sql.Named("fused", fused), sql.Named("cosines", cosines))
+	if err != nil {
+		return err
+	}
 	ranked := make([]Candidate, 0, len(r.candidates))
-	err := c.each(ctx, "recall_rank", func(rows *sql.Rows) error {
+	err = c.each(ctx, "recall_rank", func(rows *sql.Rows) error {
 		v, hit, err := scanRanked(rows, r.candidates, r.query.Level)
 		if err != nil {
 			return err
@@ -238,8 +251,7 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 			r.result.Hits = append(r.result.Hits, hit)
 		}
 		return nil
-	}, sql.Named("weights", r.weights.arg()), sql.Named("doc_nos", docNos), sql.Named("positions", positions), sql.Named("fused", fused), sql.Named("cosines", cosines),
-		sql.Named("at", r.at), sql.Named("rerankable", r.result.Mode == Hybrid), sql.Named("limit", int64(r.query.Limit)))
+	})
 	r.result.Trace.ranked(ranked, time.Since(start))
 	if r.query.Explain {
 		r.result.Candidates = ranked

@@ -17,8 +17,10 @@ SET GLOBAL autoload_known_extensions = false;
 SET GLOBAL TimeZone = 'UTC';
 
 -- name: use
--- Each connection works in the attached file.
+-- Each connection works in the attached file, and has a place of its own for the recall under way.
 USE mallard;
+CREATE TEMP TABLE asking (weights VARCHAR, asked_at TIMESTAMP, rerankable BOOLEAN, hits BIGINT);
+CREATE TEMP TABLE candidates (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE);
 
 -- name: seal
 -- A file opened for reading gives no way out to other files, and no way to open one.

@@ -1,6 +1,6 @@
--- The statements of a recall. They are planned with the values of their parameters, so that a filter that restricts nothing and
--- a stage that is off cost nothing; hence no parameter is ever NULL: the list ['*'] is no restriction, an empty one matches
--- nothing, and a time without a bound lies in the year 1 or 9999. $weights is a row of weights as JSON.
+-- The statements of a recall. Those with parameters are planned with their values, so that a filter that restricts nothing costs
+-- nothing; hence no parameter is ever NULL: the list ['*'] is no restriction, an empty one matches nothing, and a time without a
+-- bound lies in the year 1 or 9999. $weights is a row of weights as JSON.
 
 -- name: recall_words
 -- How many documents of the kinds asked, within the filters, have each word of the query; rare words say more.
@@ -104,76 +104,91 @@ SELECT doc_no, cosine, raw, vector_score, lexical_score,
 FROM scored
 ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no;
 
+-- name: recall_clear
+-- Forgets what the connection's last recall asked and was offered.
+DELETE FROM temp.main.asking;
+DELETE FROM temp.main.candidates;
+
+-- name: recall_ask
+-- The question that recall_rank answers: hits is how many are wanted.
+INSERT INTO temp.main.asking VALUES ($weights::VARCHAR, $at::TIMESTAMP, $rerankable::BOOLEAN, $limit::BIGINT);
+
+-- name: recall_offer
+-- The rows of recall_candidates in their order; a cosine that is no number could not be known.
+INSERT INTO temp.main.candidates
+SELECT unnest($positions::INTEGER[]), unnest($doc_nos::INTEGER[]), unnest($fused::DOUBLE[]), nullif(unnest($cosines::DOUBLE[]), 'nan');
+
 -- name: recall_rank
--- Takes candidates in their order through every stage after fusion. Each has one column per stage and, where a stage
--- dropped it, that stage's name; rank counts those that are left, the ones diversity deferred last.
-WITH given AS (
-    SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($fused::DOUBLE[]) AS fused, nullif(unnest($cosines::DOUBLE[]), 'nan') AS cosine,
-        unnest($positions::INTEGER[]) AS position
+-- Takes the candidates offered through every stage after fusion. Each has one column per stage and, where a stage dropped it,
+-- that stage's name; rank counts those that are left, the ones diversity deferred last. It has no parameters, so it is planned
+-- once; its stages are materialized, or each formula would be copied into all that stand on it.
+WITH asked AS MATERIALIZED (
+    SELECT weights::JSON::weights AS w, asked_at, rerankable, hits FROM temp.main.asking
 ),
 rows AS MATERIALIZED (
     SELECT g.*, d.kind, d.owner_id, d.scope, d.category, d.tier, d.conversation_id, d.created_at,
         coalesce(m.text, g2.text) AS text, m.l0_abstract, m.l1_overview, m.l2_content,
         m.importance, m.confidence, m.access_count, m.last_accessed_at, m.temporal_type, m.valid_until,
-        g2.session, g2.speaker, g2.role, g2.seq, g2.caption,
-        CASE WHEN g.fused < ($weights::VARCHAR::JSON::weights).min_score THEN 'min_score'
-             WHEN m.valid_until <= $at::TIMESTAMP THEN 'expired' END AS dropped
-    FROM given AS g
+        g2.session, g2.speaker, g2.role, g2.seq, g2.caption, q.*,
+        CASE WHEN g.fused < (q.w).min_score THEN 'min_score'
+             WHEN m.valid_until <= q.asked_at THEN 'expired' END AS dropped
+    FROM temp.main.candidates AS g
+    CROSS JOIN asked AS q
     JOIN documents AS d USING (doc_no)
     LEFT JOIN memories AS m ON m.id = d.owner_id
     LEFT JOIN messages AS g2 ON g2.id = d.owner_id
 ),
 windowed AS (
-    SELECT * REPLACE (coalesce(dropped, CASE WHEN ($weights::VARCHAR::JSON::weights).rerank <> 'none' AND $rerankable::BOOLEAN
-        AND row_number() OVER (PARTITION BY dropped IS NULL ORDER BY position) > 2 * $limit::BIGINT THEN 'rerank_window' END) AS dropped)
+    SELECT * REPLACE (coalesce(dropped, CASE WHEN (w).rerank <> 'none' AND rerankable
+        AND row_number() OVER (PARTITION BY dropped IS NULL ORDER BY position) > 2 * hits THEN 'rerank_window' END) AS dropped)
     FROM rows
 ),
-reranked AS (
-    SELECT *, CASE WHEN ($weights::VARCHAR::JSON::weights).rerank = 'light' AND $rerankable::BOOLEAN THEN light_blend(fused, cosine) ELSE fused END AS reranked
+reranked AS MATERIALIZED (
+    SELECT *, CASE WHEN (w).rerank = 'light' AND rerankable THEN light_blend(fused, cosine) ELSE fused END AS reranked
     FROM windowed
 ),
-recent AS (
-    SELECT *, CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'simple'
-        THEN recency_boost(reranked, days_between(created_at, $at::TIMESTAMP), ($weights::VARCHAR::JSON::weights).recency_days, ($weights::VARCHAR::JSON::weights).recency)
+recent AS MATERIALIZED (
+    SELECT *, CASE WHEN kind = 'memory' AND (w).decay = 'simple'
+        THEN recency_boost(reranked, days_between(created_at, asked_at), (w).recency_days, (w).recency)
         ELSE reranked END AS recency
     FROM reranked
 ),
-weighted AS (
-    SELECT *, CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'simple' AND ($weights::VARCHAR::JSON::weights).importance
+weighted AS MATERIALIZED (
+    SELECT *, CASE WHEN kind = 'memory' AND (w).decay = 'simple' AND (w).importance
         THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted
     FROM recent
 ),
-normed AS (
-    SELECT *, length_norm(importance_weighted, length(text), ($weights::VARCHAR::JSON::weights).length_anchor) AS length_normed
+normed AS MATERIALIZED (
+    SELECT *, length_norm(importance_weighted, length(text), (w).length_anchor) AS length_normed
     FROM weighted
 ),
-composed AS (
+composed AS MATERIALIZED (
     SELECT *,
-        CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'engine'
-            THEN memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier, temporal_type, $at::TIMESTAMP)
+        CASE WHEN kind = 'memory' AND (w).decay = 'engine'
+            THEN memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier, temporal_type, asked_at)
         END AS composite,
-        CASE WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).freshness_floor
-            THEN memory_recency(created_at, last_accessed_at, access_count, importance, tier, temporal_type, $at::TIMESTAMP)
+        CASE WHEN kind = 'memory' AND (w).freshness_floor
+            THEN memory_recency(created_at, last_accessed_at, access_count, importance, tier, temporal_type, asked_at)
         ELSE 0 END AS freshness
     FROM normed
 ),
-decayed AS (
+decayed AS MATERIALIZED (
     SELECT *,
         CASE
-            WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'engine'
+            WHEN kind = 'memory' AND (w).decay = 'engine'
             THEN clamp01(length_normed * decay_multiplier(greatest(composite, freshness), tier))
-            WHEN kind = 'memory' AND ($weights::VARCHAR::JSON::weights).decay = 'simple'
-            THEN time_decay(length_normed, days_between(created_at, $at::TIMESTAMP), effective_half_life(
-                CASE WHEN temporal_type = 'dynamic' THEN ($weights::VARCHAR::JSON::weights).life_days / 3 ELSE ($weights::VARCHAR::JSON::weights).life_days END,
-                access_count, days_between(last_accessed_at, $at::TIMESTAMP), ($weights::VARCHAR::JSON::weights).reinforcement, ($weights::VARCHAR::JSON::weights).max_life))
+            WHEN kind = 'memory' AND (w).decay = 'simple'
+            THEN time_decay(length_normed, days_between(created_at, asked_at), effective_half_life(
+                CASE WHEN temporal_type = 'dynamic' THEN (w).life_days / 3 ELSE (w).life_days END,
+                access_count, days_between(last_accessed_at, asked_at), (w).reinforcement, (w).max_life))
             ELSE length_normed
         END AS decayed
     FROM composed
 ),
 floored AS (
     SELECT * REPLACE (coalesce(dropped,
-        CASE WHEN decayed < ($weights::VARCHAR::JSON::weights).hard_min_score THEN 'hard_min_score'
-             WHEN ($weights::VARCHAR::JSON::weights).noise AND is_noise(text) THEN 'noise' END) AS dropped)
+        CASE WHEN decayed < (w).hard_min_score THEN 'hard_min_score'
+             WHEN (w).noise AND is_noise(text) THEN 'noise' END) AS dropped)
     FROM decayed
 ),
 ordered AS MATERIALIZED (
@@ -182,10 +197,11 @@ ordered AS MATERIALIZED (
     WHERE dropped IS NULL
 ),
 diverse AS MATERIALIZED (
-    SELECT o.place, v.v, ($weights::VARCHAR::JSON::weights).diversity AS threshold
+    SELECT o.place, v.v, (q.w).diversity AS threshold
     FROM ordered AS o
     JOIN vectors AS v USING (doc_no)
-    WHERE ($weights::VARCHAR::JSON::weights).diversity < 1
+    CROSS JOIN asked AS q
+    WHERE (q.w).diversity < 1
 ),
 close AS (
     SELECT b.place, list(a.place ORDER BY a.place) AS near
@@ -208,7 +224,7 @@ ranked AS (
 SELECT f.position, f.doc_no, f.owner_id, f.kind::VARCHAR AS kind, f.scope, f.category, f.tier, f.conversation_id, f.created_at,
     f.text, f.l0_abstract, f.l1_overview, f.l2_content, f.session, f.speaker, f.role, f.seq, f.caption,
     f.reranked, f.recency, f.importance_weighted, f.length_normed, f.composite, f.decayed,
-    coalesce(f.dropped, CASE WHEN r.rank > $limit::BIGINT THEN 'limit' END) AS dropped, coalesce(r.deferred, false) AS deferred, r.rank
+    coalesce(f.dropped, CASE WHEN r.rank > f.hits THEN 'limit' END) AS dropped, coalesce(r.deferred, false) AS deferred, r.rank
 FROM floored AS f
 LEFT JOIN ranked AS r USING (doc_no)
 ORDER BY r.rank NULLS LAST, f.position;
