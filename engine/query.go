@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
@@ -49,10 +50,11 @@ func (e *Engine) Query(ctx context.Context, query string, limit int) (*Table, er
 	return table, err
 }
 
-// boundedQuery asks for one row more than the limit, because the driver computes all rows before it gives the first. What can't
-// stand in brackets, such as a query with a comment after its semicolon, has to go without.
+// boundedQuery asks for one row more than the limit. What can't stand in brackets, such as a query with a comment after its
+// semicolon, has to go without.
 func boundedQuery(query string, limit int) string {
-	return fmt.Sprintf("SELECT * FROM (\n%s\n) LIMIT %d", strings.TrimRight(query, "; \t\r\n"), min(limit, math.MaxInt-1)+1)
+	rows := min(limit, math.MaxInt-1) + 1
+	return strings.NewReplacer("{query}", strings.TrimRight(query, "; \t\r\n"), "{rows}", strconv.Itoa(rows)).Replace(sqlfiles.Query("bounded"))
 }
 
 // tableFunctions are those that a query may select from; all others could read files, settings or secrets.
