@@ -88,13 +88,15 @@ func TestRecallFilters(t *testing.T) {
 		want  error
 		says  string
 	}{
-		{query{Kinds: []engine.Kind{"summary"}}, engine.ErrInvalid, "memory, message"},
-		{query{Categories: []engine.Category{"fact"}}, engine.ErrInvalid, "profile, preference"},
-		{query{Tiers: []engine.Tier{"hot"}}, engine.ErrInvalid, "core, working"},
-		{query{Scopes: []string{"\xff"}}, engine.ErrInvalid, "scopes"},
-		{query{Conversations: []string{"nowhere"}}, engine.ErrNotFound, "nowhere"},
-		{query{Conversations: []string{"x"}, Agent: "scout"}, engine.ErrNotFound, `"x"`},
+		{query{Text: "crane", Kinds: []engine.Kind{"summary"}}, engine.ErrInvalid, "memory, message"},
+		{query{Text: "crane", Categories: []engine.Category{"fact"}}, engine.ErrInvalid, "profile, preference"},
+		{query{Text: "crane", Tiers: []engine.Tier{"hot"}}, engine.ErrInvalid, "core, working"},
+		{query{Text: "crane", Scopes: []string{"\xff"}}, engine.ErrInvalid, "scopes"},
+		{query{Text: "crane", Conversations: []string{"nowhere"}}, engine.ErrNotFound, "nowhere"},
+		{query{Text: "crane", Conversations: []string{"x"}, Agent: "scout"}, engine.ErrNotFound, `"x"`},
 		{query{Text: "\xff"}, engine.ErrInvalid, "text"},
+		{query{}, engine.ErrInvalid, "a question"},
+		{query{Text: " \n"}, engine.ErrInvalid, "a question"},
 		{query{Text: strings.Repeat("x", 100_001)}, engine.ErrInvalid, "at most 100000"},
 	} {
 		if _, err := e.Recall(t.Context(), test.query); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
@@ -177,7 +179,7 @@ func TestDiversity(t *testing.T) {
 }
 
 func TestUnusualQuestions(t *testing.T) {
-	questions := []string{"", " \n", "what is it and who are they?", "?!…", "👍🏽 🏗", "起重机什么时候修好的？", "متى تم إصلاح الرافعة؟", "e\u0301\u200d\u202e",
+	questions := []string{"what is it and who are they?", "?!…", "👍🏽 🏗", "起重机什么时候修好的？", "متى تم إصلاح الرافعة؟", "e\u0301\u200d\u202e",
 		strings.Repeat("crane of the harbour ", 480), strings.Repeat("x", 10_000), "'; DROP TABLE memories; --", "%_$1 $text {n}", "\"quoted\" -not AND OR (near)"}
 	fill := map[string]func(e *engine.Engine){
 		"empty": func(*engine.Engine) {},

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
@@ -81,6 +82,9 @@ func (q RecallQuery) withDefaults() RecallQuery {
 func (q RecallQuery) validate() error {
 	if q.Limit < 1 || q.Limit > 1000 {
 		return invalid("limit", q.Limit, "1 to 1000")
+	}
+	if strings.TrimSpace(q.Text) == "" && !q.Adaptive {
+		return invalid("text", q.Text, "a question")
 	}
 	if len(q.Text) > maxQuery {
 		return invalid("text", fmt.Sprintf("%d bytes long", len(q.Text)), fmt.Sprintf("at most %d", maxQuery))
