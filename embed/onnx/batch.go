@@ -2,8 +2,6 @@ package onnx
 
 import (
 	"cmp"
-	"errors"
-	"math"
 	"slices"
 )
 
@@ -45,38 +43,4 @@ func layOut(sequences [][]int32, batch []int, width int, padding int64) (ids, ma
 		}
 	}
 	return ids, mask
-}
-
-// pool makes one vector of the vectors of a text's own tokens.
-func (p pooling) pool(tokens []float32, dims int) []float32 {
-	vector := slices.Clone(tokens[:dims])
-	if p == poolCLS {
-		return vector
-	}
-	for at := dims; at < len(tokens); at += dims {
-		for j, v := range tokens[at : at+dims] {
-			if p == poolMax {
-				vector[j] = max(vector[j], v)
-			} else {
-				vector[j] += v // the mean, up to the length that normalise takes out
-			}
-		}
-	}
-	return vector
-}
-
-// normalise gives a vector length 1, in place.
-func normalise(vector []float32) error {
-	var sum float64
-	for _, v := range vector {
-		sum += float64(v) * float64(v)
-	}
-	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return errors.New("the model gave a vector without a direction (zero, infinite or not a number)")
-	}
-	scale := float32(1 / math.Sqrt(sum))
-	for i := range vector {
-		vector[i] *= scale
-	}
-	return nil
 }

@@ -1,0 +1,70 @@
+package wordpiece
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// rareEnough is the weight below which EncodeQuery leaves a word out.
+const rareEnough = 0.2
+
+// Encode gives the ids of each text, cut to the model's length.
+func (m *SentenceModel) Encode(ctx context.Context, texts []string) ([][]int32, error) {
+	sequences := make([][]int32, len(texts))
+	var e Encoding
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		m.Tokenizer.Encode(&e, text, m.MaxTokens)
+		sequences[i] = slices.Clone(e.IDs)
+	}
+	return sequences, nil
+}
+
+// EncodeQuery gives the ids of a query without the words whose weight is below
+// 0.2, or of the whole query when no other word is left. A nil weight leaves
+// nothing out; punctuation has no weight and stays.
+func (m *SentenceModel) EncodeQuery(text string, weight func(word string) float64) []int32 {
+	var e Encoding
+	m.Tokenizer.Encode(&e, text, m.MaxTokens)
+	if weight == nil {
+		return e.IDs
+	}
+	drop := make([]bool, e.WordCount())
+	left := false
+	for i := range drop {
+		if term := e.Term(int32(i)); len(term) > 0 {
+			drop[i] = weight(string(term)) < rareEnough
+			left = left || !drop[i]
+		}
+	}
+	if !left {
+		return e.IDs
+	}
+	var ids []int32
+	for i, id := range e.IDs {
+		if word := e.Words[i]; word < 0 || !drop[word] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// CheckIDs holds sequences that a caller made to what the model can read: 1 to
+// its length of ids, each of them in the vocabulary.
+func (m *SentenceModel) CheckIDs(sequences [][]int32) error {
+	vocab := int32(len(m.Tokenizer.Vocab()))
+	for i, ids := range sequences {
+		if len(ids) < 1 || len(ids) > m.MaxTokens {
+			return fmt.Errorf("sequence %d has %d tokens: want 1 to %d", i, len(ids), m.MaxTokens)
+		}
+		for _, id := range ids {
+			if id < 0 || id >= vocab {
+				return fmt.Errorf("sequence %d has the id %d: want 0 to %d", i, id, vocab-1)
+			}
+		}
+	}
+	return nil
+}
