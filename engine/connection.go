@@ -44,6 +44,11 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 				"{temporary}", strings.ReplaceAll(temporary(path), "'", "''")); err != nil {
 				return err
 			}
+			if o.loadsFTS() {
+				if err := loadFTS(ctx, execer, o); err != nil {
+					return err
+				}
+			}
 			options := "STORAGE_VERSION '" + storageVersion + "', "
 			if o.ReadOnly {
 				options = "READ_ONLY, "

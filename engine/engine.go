@@ -31,6 +31,7 @@ type Engine struct {
 	conn     *connection
 	words    wordCache
 	reserved []int32 // numbers for documents
+	unmarked bool    // the file says that its fts index is stale; false: it may say so
 
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	chosen model        // the file's embedding model; zero: none yet
@@ -229,7 +230,7 @@ func (e *Engine) writeThen(ctx context.Context, op string, do func(c *connection
 	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(e.conn) })
 	if err != nil {
 		e.words.forget() // it may hold numbers that were rolled back
-		e.reserved = nil
+		e.reserved, e.unmarked = nil, false
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	committed()

@@ -16,6 +16,8 @@ var (
 	ErrMigrationChanged = errors.New("migration differs from the one applied")
 	// ErrModelMismatch: the file's vectors come from another embedding model.
 	ErrModelMismatch = errors.New("embedding model mismatch")
+	// ErrNoFTS: DuckDB's text extension is asked for and can't be loaded, or was not loaded. The message says what to do.
+	ErrNoFTS = errors.New("no text extension")
 	// ErrCorrupt: the file contradicts itself, or is no Mallard file.
 	ErrCorrupt = errors.New("file is damaged")
 )

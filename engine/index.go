@@ -169,7 +169,11 @@ func (e *Engine) updateDocument(ctx context.Context, c *connection, d *document)
 	return err
 }
 
+// count keeps the totals of a kind. Whatever changes the words of a document comes by here.
 func (e *Engine) count(ctx context.Context, c *connection, kind Kind, documents int64, length float64) error {
+	if err := e.unmarkFTS(ctx, c); err != nil {
+		return err
+	}
 	_, err := c.exec(ctx, "kind_stats_add", sql.Named("kind", string(kind)), sql.Named("documents", documents), sql.Named("length", length))
 	return err
 }

@@ -23,6 +23,12 @@ type Options struct {
 	Threads int
 	// MemoryLimit of the database in megabytes. Default 256.
 	MemoryLimit int
+	// Lexical says where the words of a question are looked up. Default PostingsBackend. With FTSBackend, and without FTS, the
+	// extension that DuckDB has installed is loaded, or else fetched from the network.
+	Lexical LexicalBackend
+	// FTS is the file of DuckDB's text extension, of the same version as the driver's. It is loaded for CheckLexical, for
+	// RebuildIndex and for analysts also when Lexical is PostingsBackend. Default none.
+	FTS string
 	// Now tells the time. Default time.Now.
 	Now func() time.Time
 	// NewID makes an id from a prefix such as "mem_". Default a random, time-sortable one.
@@ -40,6 +46,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = 256
+	}
+	if o.Lexical == "" {
+		o.Lexical = PostingsBackend
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -68,5 +77,6 @@ func (o Options) validate() error {
 	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
 		errs = append(errs, invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
 	}
+	errs = append(errs, member("Lexical", o.Lexical, LexicalBackends()), checkText("FTS", o.FTS))
 	return errors.Join(errs...)
 }

@@ -23,6 +23,8 @@ type RebuildRequest struct {
 type Rebuilt struct {
 	Documents int `json:"documents"` // with their words
 	Vectors   int `json:"vectors"`
+	// FTS is whether the index of DuckDB's text extension was made too: where the file has one, and the engine the extension.
+	FTS bool `json:"fts"`
 }
 
 // RebuildIndex makes the index anew from the rows: words and totals in one transaction, clustered by term, then vectors batch
@@ -38,6 +40,9 @@ func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 		result.Documents, err = e.rebuildWords(ctx, c)
 		return err
 	})
+	if err == nil {
+		result.FTS, err = e.rebuildFTS(ctx, "rebuild index")
+	}
 	if err == nil && r.Vectors {
 		err = e.replaceModel(ctx)
 	}

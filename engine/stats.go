@@ -29,6 +29,9 @@ type Stats struct {
 	// FastVectors is the share of the stored vectors in the layout that is scanned fast; below 1 after another program wrote
 	// to the file. RebuildIndex with Vectors restores it.
 	FastVectors float64 `json:"fast_vectors"`
+	// Lexical is the backend of this engine, and FTS the index of DuckDB's text extension; nil: the file has none.
+	Lexical LexicalBackend `json:"lexical"`
+	FTS     *FTSIndex      `json:"fts,omitempty"`
 }
 
 // Coverage says how many documents of a kind can be found by vectors.
@@ -40,7 +43,7 @@ type Coverage struct {
 
 // Stats counts what the file holds.
 func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
-	s := &Stats{Path: e.path, Scopes: map[string]int{}, Categories: map[string]int{}, Tiers: map[string]int{}, States: map[string]int{}, Standings: map[string]int{}}
+	s := &Stats{Path: e.path, Scopes: map[string]int{}, Categories: map[string]int{}, Tiers: map[string]int{}, States: map[string]int{}, Standings: map[string]int{}, Lexical: e.opts.Lexical}
 	for _, name := range []string{e.path, e.path + ".wal"} {
 		if info, err := os.Stat(name); err == nil {
 			s.Bytes += info.Size()
@@ -81,6 +84,9 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 			if err := c.oneDDL(ctx, sqlfiles.Query("stats_layout"), &s.FastVectors, "{table}", chosen.table()); err != nil {
 				return err
 			}
+		}
+		if s.FTS, err = e.ftsIndex(ctx, c); err != nil {
+			return err
 		}
 		return c.each(ctx, "stats_coverage", func(rows *sql.Rows) error {
 			var v Coverage

@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// withExtension gives options with the backend fts, or skips the test.
+func withExtension(t *testing.T) Options {
+	t.Helper()
+	path := os.Getenv("MEMCTL_FTS")
+	if path == "" {
+		t.Skip("MEMCTL_FTS names no file: DuckDB's text extension is not tested")
+	}
+	return Options{FTS: path, Lexical: FTSBackend}
+}
+
+func opened(t *testing.T, path string, o Options) *Engine {
+	t.Helper()
+	e, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// ready asks as a recall does, after refreshing the index where refresh says so.
+func ready(t *testing.T, e *Engine, refresh bool) (ok bool, notice string) {
+	t.Helper()
+	if refresh {
+		if _, err := e.refreshFTS(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := e.read(t.Context(), "test", func(c *connection) (err error) {
+		ok, notice, err = e.ftsReady(t.Context(), c)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok, notice
+}
+
+func TestFTSReady(t *testing.T) {
+	path, o := filepath.Join(t.TempDir(), "mallard.db"), withExtension(t)
+	want := func(e *Engine, refresh, ok bool, says string) {
+		t.Helper()
+		if got, notice := ready(t, e, refresh); got != ok || !strings.Contains(notice, says) || (notice == "") != (says == "") {
+			t.Errorf("ready %t, notice %q: want %t and %q", got, notice, ok, says)
+		}
+	}
+	remember := func(e *Engine, text string) {
+		t.Helper()
+		if _, err := e.Remember(t.Context(), RememberRequest{Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := opened(t, path, Options{FTS: o.FTS})
+	want(e, true, false, "") // the backend is postings: nobody asked
+	e.Close()
+	readOnly := o
+	readOnly.ReadOnly = true
+	e = opened(t, path, o)
+	remember(e, "tea") // after this the index that was made above is stale
+	want(e, false, false, "while the fts index was made")
+	want(e, true, true, "")
+	want(e, false, true, "")
+	remember(e, "cake")
+	e.Close()
+	e = opened(t, path, readOnly)
+	want(e, true, false, "is stale")
+	e.Close()
+	e = opened(t, path, o)
+	want(e, true, true, "")
+	e.Close()
+	e = opened(t, path, readOnly)
+	want(e, true, true, "")
+	e.Close()
+	none := filepath.Join(t.TempDir(), "none.db")
+	opened(t, none, Options{}).Close()
+	want(opened(t, none, readOnly), true, false, "no fts index")
+}
+
+// TestFTSMarkAndRollback: a write that is rolled back leaves the index fresh, and the next one makes it stale.
+func TestFTSMarkAndRollback(t *testing.T) {
+	e := opened(t, ":memory:", withExtension(t))
+	broken := errors.New("broken off")
+	for range 2 {
+		if ok, notice := ready(t, e, true); !ok {
+			t.Fatal(notice)
+		}
+		err := e.write(t.Context(), "test", func(c *connection) error {
+			return errors.Join(e.count(t.Context(), c, MemoryKind, 1, 1), broken)
+		})
+		if !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+		if ok, notice := ready(t, e, false); !ok {
+			t.Errorf("after a rollback: %s", notice)
+		}
+		if _, err := e.Remember(t.Context(), RememberRequest{Text: "tea"}); err != nil {
+			t.Fatal(err)
+		}
+		if ok, _ := ready(t, e, false); ok {
+			t.Error("fresh after a write")
+		}
+	}
+}
+
+// TestFTSPostings: the extension's index has, of every term and kind, exactly what postings have.
+func TestFTSPostings(t *testing.T) {
+	e := opened(t, ":memory:", withExtension(t))
+	ctx := t.Context()
+	_, err1 := e.RememberMany(ctx, []RememberRequest{
+		{Text: "Green tea, green tea"}, {Text: "black coffee", L1: "- coffee\n- coffee with milk", L2: "Coffee was had with cake."}, {Text: "…"}, {Text: "起重机 HB-412"}})
+	_, err2 := e.Append(ctx, AppendRequest{Conversation: "talk", Messages: []Message{{Text: "Tea or coffee?"}, {Speaker: "Ines", Text: "v1.2.3", Caption: "a cake"}}})
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if ok, notice := ready(t, e, true); !ok {
+		t.Fatal(notice)
+	}
+	type key struct {
+		term, kind string
+		doc        int32
+	}
+	err := e.read(ctx, "test", func(c *connection) error {
+		var terms []string
+		want, kinds := map[key]float32{}, map[string]int{}
+		rows, err := c.conn.QueryContext(ctx, "SELECT term, kind::VARCHAR, doc_no, tf FROM postings JOIN terms USING (term_no)")
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var k key
+			var tf float32
+			if err := rows.Scan(&k.term, &k.kind, &k.doc, &tf); err != nil {
+				return err
+			}
+			want[k] = tf
+			kinds[k.kind]++
+			terms = append(terms, k.term)
+		}
+		for _, kind := range Kinds() {
+			if kinds[string(kind)] == 0 {
+				t.Errorf("no posting of kind %s: the test shows nothing of it", kind)
+			}
+		}
+		for _, asked := range [][]Kind{Kinds(), {MemoryKind}, {MessageKind}, {}} {
+			found := 0
+			err := c.each(ctx, "fts_postings", func(rows *sql.Rows) error {
+				var k key
+				var tf float32
+				if err := rows.Scan(&k.term, &k.kind, &k.doc, &tf); err != nil {
+					return err
+				}
+				if found++; want[k] != tf {
+					t.Errorf("%+v: %v, postings have %v", k, tf, want[k])
+				}
+				return nil
+			}, sql.Named("terms", terms), sql.Named("kinds", filterArg(asked)))
+			if err != nil {
+				return err
+			}
+			n := 0
+			for _, kind := range asked {
+				n += kinds[string(kind)]
+			}
+			if found != n {
+				t.Errorf("%v: %d postings, want %d", asked, found, n)
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFTSWhileOthersWrite: recalls that refresh the index at once, beside a writer, see either all of a state or are sent to postings.
+func TestFTSWhileOthersWrite(t *testing.T) {
+	e := opened(t, filepath.Join(t.TempDir(), "mallard.db"), withExtension(t))
+	ctx, stop := context.WithCancel(t.Context())
+	var writers, recalls sync.WaitGroup
+	writers.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := e.Remember(t.Context(), RememberRequest{Text: "green tea"}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 3 {
+		recalls.Go(func() {
+			for range 8 {
+				if _, err := e.refreshFTS(t.Context(), "test"); err != nil {
+					t.Error(err)
+					return
+				}
+				err := e.read(t.Context(), "test", func(c *connection) error {
+					ok, _, err := e.ftsReady(t.Context(), c)
+					if err != nil || !ok {
+						return err
+					}
+					var live, indexed float64
+					if err := c.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM documents WHERE live").Scan(&live); err != nil {
+						return err
+					}
+					err = c.each(t.Context(), "fts_postings", func(*sql.Rows) error {
+						indexed++
+						return nil
+					}, sql.Named("terms", []string{"tea"}), sql.Named("kinds", filterArg(Kinds())))
+					if live != indexed {
+						t.Errorf("%v documents, %v in the index", live, indexed)
+					}
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	recalls.Wait()
+	stop()
+	writers.Wait()
+	if ok, notice := ready(t, e, true); !ok {
+		t.Error(notice)
+	}
+}
+
+// TestFTSTextCounts: a term stands in the text as often as it counts, or in all texts twice as often.
+func TestFTSTextCounts(t *testing.T) {
+	for _, test := range []struct {
+		frequency map[string]float32
+		doubled   bool
+	}{
+		{nil, false},
+		{map[string]float32{"a": 1, "b": 3}, false},
+		{map[string]float32{"a": 1, "b": 0.5, "c": 2.5}, true},
+	} {
+		text, doubled := indexed{frequency: test.frequency}.ftsText()
+		times := map[string]float32{}
+		for _, term := range strings.Fields(text) {
+			times[term]++
+		}
+		if doubled != test.doubled || len(times) != len(test.frequency) {
+			t.Errorf("%v: %q, doubled %t", test.frequency, text, doubled)
+		}
+		for term, n := range test.frequency {
+			if doubled {
+				n *= 2
+			}
+			if math.Abs(float64(n-times[term])) > 0 {
+				t.Errorf("%v: %s stands %v times in %q", test.frequency, term, times[term], text)
+			}
+		}
+	}
+}
+
+// TestSealWithFTS: the extension opens no way out of an engine that reads.
+func TestSealWithFTS(t *testing.T) {
+	path, o := filepath.Join(t.TempDir(), "mallard.db"), withExtension(t)
+	opened(t, path, o).Close()
+	o.ReadOnly = true
+	e := opened(t, path, o)
+	for _, s := range []string{
+		"FROM read_text('" + path + "')", "LOAD '" + path + "'", "INSTALL fts", "FORCE INSTALL fts",
+		"SET GLOBAL lock_configuration = false", "SET GLOBAL allow_unsigned_extensions = true", "ATTACH '" + path + ".other' AS other",
+		"PRAGMA create_fts_index('memories', 'id', 'text')",
+	} {
+		if _, err := e.db.ExecContext(t.Context(), s); err == nil {
+			t.Errorf("%s: no error", s)
+		}
+	}
+}

@@ -1,0 +1,367 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// withFTS gives options with DuckDB's text extension, or skips the test.
+func withFTS(t testing.TB) engine.Options {
+	t.Helper()
+	path := os.Getenv("MEMCTL_FTS")
+	if path == "" {
+		t.Skip("MEMCTL_FTS names no file: DuckDB's text extension is not tested")
+	}
+	return engine.Options{FTS: path, Embedder: enginetest.Words{}}
+}
+
+// agreeing makes the index where it is missing or stale, compares the backends, and reports whether it had to be made.
+func agreeing(t testing.TB, e *engine.Engine) (built bool) {
+	t.Helper()
+	x, err := e.CheckLexical(context.Background(), engine.CheckLexicalRequest{Sample: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !x.Agree() || x.Scores == 0 {
+		t.Errorf("the backends do not agree: %+v", x)
+	}
+	return x.Built
+}
+
+// indexOf is the extension's index as Stats has it.
+func indexOf(t testing.TB, e *engine.Engine) *engine.FTSIndex {
+	t.Helper()
+	s, err := e.Stats(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.FTS
+}
+
+// manyScripts is words of many scripts, with what a tokenizer may stumble over, the first of them the most frequent.
+func manyScripts(rng *rand.Rand) []string {
+	words := strings.Fields(`the harbour crane HB-412 v1.2.3 snake_case it's naïve 起重机 港口 かもめ さくら 부산 항구 การเดินเรือ гавань корабль
+		λιμάνι πλοίο ميناء سفينة נמל बंदरगाह 🏗 don't ﬁne ẞtraße C++ 42 3.14 a.b.c user@example.org https://example.org/x?y=1 'quoted' "double" 100%`)
+	for range 3000 {
+		alphabet := []rune([]string{"abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрст", "αβγδεζηθικλμνξοπρ", "あいうえおかきくけこ", "한국어부산항구배"}[rng.IntN(5)])
+		word := make([]rune, 2+rng.IntN(7))
+		for i := range word {
+			word[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		words = append(words, string(word))
+	}
+	return words
+}
+
+// TestRawScoresOfFTS: on two thousand texts of one field, the extension's score times ln 10 is the raw score of recall.
+func TestRawScoresOfFTS(t *testing.T) {
+	e := enginetest.Open(t, withFTS(t))
+	rng := rand.New(rand.NewPCG(10, 2000))
+	words := manyScripts(rng)
+	zipf := rand.NewZipf(rng, 1.1, 3, uint64(len(words)-1))
+	text := func() string {
+		var all []string
+		for range 1 + rng.IntN(60) {
+			all = append(all, words[zipf.Uint64()])
+		}
+		return strings.Join(all, " ")
+	}
+	memories, messages := make([]engine.RememberRequest, 1000), make([]engine.Message, 1000)
+	for i := range memories {
+		memories[i].Text, messages[i].Text = text(), text()
+	}
+	_, err1 := e.RememberMany(t.Context(), memories)
+	_, err2 := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: messages})
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	x, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{Sample: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !x.Agree() || x.Difference > 1e-6 || x.Questions != 120 || x.Documents < 1900 || x.Scores < 50_000 {
+		t.Errorf("%+v: want 120 questions that hit nearly all documents, and agreement", x)
+	}
+	t.Logf("%d scores, greatest difference %.2g", x.Scores, x.Difference)
+
+	weights := engine.MemoryWeights()
+	weights.MinScore, weights.HardMinScore, weights.Noise, weights.K1, weights.B = 0, 0, false, 1.2, 0.75
+	for _, kind := range engine.Kinds() {
+		compared := 0
+		for _, question := range []string{"harbour crane", "起重机", "hb-412 гавань", "v1.2.3", "λιμάνι it's"} {
+			result, err := e.Recall(t.Context(), engine.RecallQuery{Text: question, Kinds: []engine.Kind{kind}, Mode: engine.LexicalMode, Weights: &weights, Limit: 1000})
+			if err != nil || len(result.Hits) == 0 {
+				t.Fatalf("%s: %d hits, %v", question, len(result.Hits), err)
+			}
+			scores := map[int32]float64{}
+			for _, row := range rowsOf(t, e, fmt.Sprintf("SELECT name, raw * ln(10) FROM (SELECT name, fts_main_%[1]s_texts.match_bm25(name, '%[2]s', k := 1.2, b := 0.75) AS raw FROM fts_main_%[1]s_texts.docs) WHERE raw IS NOT NULL",
+				kind, strings.ReplaceAll(strings.Join(result.Trace.Terms, " "), "'", "''"))) {
+				scores[row[0].(int32)] = row[1].(float64)
+			}
+			if len(scores) != len(result.Hits) {
+				t.Errorf("%s %q: %d hits, the extension has %d", kind, question, len(result.Hits), len(scores))
+			}
+			for _, h := range result.Hits {
+				compared++
+				if raw, fts := *h.Signals.Raw, scores[h.Signals.DocNo]; math.Abs(raw-fts) > 1e-6*raw {
+					t.Errorf("%s %q: document %d has %v, the extension %v", kind, question, h.Signals.DocNo, raw, fts)
+				}
+			}
+		}
+		if compared < 500 {
+			t.Errorf("%s: %d scores: the test compares too little", kind, compared)
+		}
+	}
+}
+
+// TestFTSIsNeverOld: whatever changes words makes the index stale, whatever does not leaves it, also after reopening.
+func TestFTSIsNeverOld(t *testing.T) {
+	ctx := t.Context()
+	path, o := newFile(t), withFTS(t)
+	e := openFile(t, path, o)
+	if x := indexOf(t, e); x != nil {
+		t.Errorf("index of a new file: %+v", x)
+	}
+	ids := stock(t, e)
+	if !agreeing(t, e) {
+		t.Error("the first check did not make the index")
+	}
+	if x := indexOf(t, e); x == nil || x.Stale || x.Documents != 6 {
+		t.Errorf("index %+v: want the six live documents", x)
+	}
+	writes := []struct {
+		what  string
+		stale bool
+		do    func() error
+	}{
+		{"nothing", false, func() error { return nil }},
+		{"remember", true, func() error {
+			_, err := e.Remember(ctx, engine.RememberRequest{ID: "mem_new", Text: "Okan bakes cake", L1: "- cake on Fridays"})
+			return err
+		}},
+		{"update of equal length", true, func() error {
+			_, err := e.Update(ctx, engine.UpdateRequest{ID: "mem_new", Text: pointer("Okan bakes bread")})
+			return err
+		}},
+		{"update of no word", false, func() error {
+			_, err := e.Update(ctx, engine.UpdateRequest{ID: "mem_new", Importance: pointer(0.9)})
+			return err
+		}},
+		{"supersede", true, func() error {
+			_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[1], By: engine.RememberRequest{Text: "The crane was scrapped"}})
+			return err
+		}},
+		{"forget", true, func() error { _, err := e.Forget(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
+		{"purge of what was forgotten", false, func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
+		{"purge", true, func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: "mem_new"}); return err }},
+		{"import", true, func() error {
+			_, err := e.Import(ctx, strings.NewReader(`{"text": "Tea at four"}`), engine.ImportRequest{})
+			return err
+		}},
+		{"append", true, func() error {
+			_, err := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: "No tea left."}}})
+			return err
+		}},
+		{"weights", false, func() error { return e.SetWeights(ctx, "own", engine.MemoryWeights()) }},
+		{"refused", false, func() error {
+			if _, err := e.Remember(ctx, engine.RememberRequest{ID: ids[1], Text: "taken"}); !errors.Is(err, engine.ErrExists) {
+				return fmt.Errorf("a taken id: %w", err)
+			}
+			return nil
+		}},
+	}
+	for _, reopen := range []bool{false, true} {
+		if reopen {
+			closeFile(t, e)
+			e = openFile(t, newFile(t), o)
+			ids = stock(t, e)
+			agreeing(t, e)
+		}
+		for _, w := range writes {
+			if err := w.do(); err != nil {
+				t.Fatal(w.what, err)
+			}
+			if reopen {
+				path := e.Path()
+				closeFile(t, e)
+				e = openFile(t, path, o)
+			}
+			if x := indexOf(t, e); x == nil || x.Stale != w.stale {
+				t.Errorf("%s: index %+v, want stale %t", w.what, x, w.stale)
+			}
+			if built := agreeing(t, e); built != w.stale {
+				t.Errorf("%s: the index was made: %t", w.what, built)
+			}
+			intact(t, e)
+		}
+	}
+}
+
+// TestRebuildMakesFTS where there is one, and the extension; without, it is stale.
+func TestRebuildMakesFTS(t *testing.T) {
+	path, o := newFile(t), withFTS(t)
+	e := openFile(t, path, o)
+	stock(t, e)
+	rebuilt := func(want bool) {
+		t.Helper()
+		r, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{})
+		if err != nil || r.FTS != want {
+			t.Errorf("rebuilt %+v, %v: want fts %t", r, err, want)
+		}
+	}
+	rebuilt(false)
+	agreeing(t, e)
+	rebuilt(true)
+	if x := indexOf(t, e); x == nil || x.Stale {
+		t.Errorf("index after a rebuild: %+v", x)
+	}
+	closeFile(t, e)
+	e = openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	rebuilt(false)
+	if x := indexOf(t, e); x == nil || !x.Stale {
+		t.Errorf("index after a rebuild without the extension: %+v", x)
+	}
+}
+
+// TestFTSCancelled breaks the making of the index off wherever it reports progress.
+func TestFTSCancelled(t *testing.T) {
+	cancel, step := func() {}, "" // what to call at which step
+	o := withFTS(t)
+	o.Progress = func(at string, _, _ int) {
+		if at == step {
+			cancel()
+		}
+	}
+	e := enginetest.Open(t, o)
+	stock(t, e)
+	many := make([]engine.RememberRequest, 2200) // more than two batches
+	rng := rand.New(rand.NewPCG(3, 3))
+	for i := range many {
+		many[i].Text = sentence(rng)
+	}
+	if _, err := e.RememberMany(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []string{"no index", "a stale one"} {
+		for _, step = range []string{"texts", "fts"} {
+			ctx, stop := context.WithCancel(t.Context())
+			cancel = stop
+			if _, err := e.CheckLexical(ctx, engine.CheckLexicalRequest{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, cancelled at %s: %v: want context.Canceled", before, step, err)
+			}
+			stop()
+			intact(t, e)
+			if x := indexOf(t, e); before == "no index" && x != nil || before != "no index" && (x == nil || !x.Stale) {
+				t.Errorf("%s, cancelled at %s: index %+v", before, step, x)
+			}
+		}
+		step = ""
+		if !agreeing(t, e) {
+			t.Errorf("%s: the index was not made after all", before)
+		}
+		fill(t, e, 1)
+	}
+}
+
+// TestFTSReadOnly: what can't be written is used while it is fresh.
+func TestFTSReadOnly(t *testing.T) {
+	path, o := newFile(t), withFTS(t)
+	readOnly := o
+	readOnly.ReadOnly = true
+	for i, want := range []error{engine.ErrReadOnly, nil, engine.ErrReadOnly} { // no index, a fresh one, a stale one
+		e := openFile(t, path, o)
+		if fill(t, e, 3); i == 1 {
+			agreeing(t, e)
+		}
+		closeFile(t, e)
+		e = openFile(t, path, readOnly)
+		if _, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{}); !errors.Is(err, want) {
+			t.Errorf("file %d: %v: want %v", i, err, want)
+		}
+		intact(t, e)
+		closeFile(t, e)
+	}
+}
+
+// TestFTSWithoutExtension: a file that has the index is one like any other where the extension is not loaded, and its snapshot has none.
+func TestFTSWithoutExtension(t *testing.T) {
+	path, o := newFile(t), withFTS(t)
+	e := openFile(t, path, o)
+	stock(t, e)
+	inside := func() [][]any {
+		return rowsOf(t, e, "SELECT table_name FROM duckdb_tables() WHERE schema_name IN ('main', 'report') ORDER BY ALL")
+	}
+	before, want := inside(), recallTexts(t, e)
+	agreeing(t, e)
+	equal(t, "tables of ours", before, inside())
+	const match = "SELECT count(fts_main_memory_texts.match_bm25(name, 'tea')) FROM fts_main_memory_texts.docs"
+	if n := rowsOf(t, e, match)[0][0]; n == int64(0) {
+		t.Error("an analyst finds no tea")
+	}
+	copied := newFile(t)
+	if err := e.Snapshot(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	closeFile(t, e)
+	for _, file := range []string{path, copied} {
+		db := plainDuckDB(t, file, "access_mode=read_only")
+		var n int
+		if err := db.QueryRow("SELECT count(*) FROM report.memories").Scan(&n); err != nil || n == 0 {
+			t.Errorf("plain DuckDB: %d memories, %v", n, err)
+		}
+		db.Close()
+		for _, readOnly := range []bool{true, false} {
+			e = openFile(t, file, engine.Options{ReadOnly: readOnly, Embedder: enginetest.Words{}})
+			intact(t, e)
+			equal(t, "recall", want, recallTexts(t, e))
+			if x := indexOf(t, e); file == path && (x == nil || x.Stale) || file == copied && x != nil {
+				t.Errorf("index %+v", x)
+			}
+			if _, err := e.Query(t.Context(), match, 0); !errors.Is(err, engine.ErrInvalid) {
+				t.Errorf("match_bm25: %v: want it refused", err)
+			}
+			if _, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{}); !errors.Is(err, engine.ErrNoFTS) {
+				t.Errorf("check: %v: want ErrNoFTS", err)
+			}
+			closeFile(t, e)
+		}
+	}
+	e = openFile(t, copied, o)
+	if !agreeing(t, e) {
+		t.Error("the copy's index was not made")
+	}
+}
+
+func TestFTSThatCannotBeLoaded(t *testing.T) {
+	garbage := newFile(t)
+	if err := os.WriteFile(garbage, []byte("no extension"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		options engine.Options
+		want    error
+		says    string
+	}{
+		{engine.Options{FTS: "no such.duckdb_extension"}, engine.ErrNoFTS, "no such"},
+		{engine.Options{FTS: garbage, Lexical: engine.FTSBackend}, engine.ErrNoFTS, garbage},
+		{engine.Options{FTS: "it's\x00"}, engine.ErrInvalid, "FTS"},
+		{engine.Options{Lexical: "grep"}, engine.ErrInvalid, "postings, fts"},
+	} {
+		e, err := engine.Open(t.Context(), newFile(t), test.options)
+		if err == nil {
+			e.Close()
+		}
+		if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%+v: %v: want %v and %q", test.options, err, test.want, test.says)
+		}
+	}
+}
