@@ -26,8 +26,8 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
-	db, agent, model string
-	json, quiet      bool
+	db, agent, model, lexical string
+	json, quiet               bool
 
 	progress *progress // of the work under way; nil: none
 	running  bool      // flags and arguments were in order, the command itself is at work
@@ -143,6 +143,12 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		return err
 	}
 	o.ReadOnly = how&canWrite == 0
+	if o.Lexical == "" {
+		o.Lexical = engine.LexicalBackend(a.lexical)
+	}
+	if o.Lexical == engine.FTSBackend {
+		o.FTS = os.Getenv("MEMCTL_FTS")
+	}
 	if how&canCreate == 0 && path != ":memory:" && !exists(path) {
 		return fmt.Errorf("%w: there is no file %s; `memctl remember` and `memctl import` make one", engine.ErrNotFound, path)
 	}

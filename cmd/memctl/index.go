@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
@@ -25,13 +27,15 @@ func newIndexRebuildCommand(a *app) *cobra.Command {
 		Short: "Make words and missing vectors anew from the rows",
 		Long: `Rebuild makes the index of words anew, and the vectors of what has none. --vectors makes all vectors anew; --replace-model
 does so with another model than the file's, the one that --model names. It can be interrupted: what is missing then shows
-in stats, and a further rebuild completes it.`,
+in stats, and a further rebuild completes it. An index of DuckDB's text extension is made too, where the file has one and
+MEMCTL_FTS names the extension.`,
 		Example: `  memctl index rebuild
   memctl index rebuild --vectors
   memctl index rebuild --replace-model --model static`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.Vectors = r.Vectors || o.ReplaceModel
+			o.FTS = os.Getenv("MEMCTL_FTS")
 			return a.withOptions(cmd.Context(), canWrite|canEmbed, o, func(e *engine.Engine) error {
 				result, err := e.RebuildIndex(cmd.Context(), r)
 				if err != nil {
@@ -39,6 +43,9 @@ in stats, and a further rebuild completes it.`,
 				}
 				return a.answer(result, func() {
 					a.printf("%s indexed, %s made.\n", plural(result.Documents, "document", "documents"), plural(result.Vectors, "vector", "vectors"))
+					if result.FTS {
+						a.printf("The fts index was made too.\n")
+					}
 				})
 			})
 		},

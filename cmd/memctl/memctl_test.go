@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE PROGRAM ARG…   runs a program that must end with that exit code
 //	await FILE                waits until there is a file of that name
+//
+// and the condition fts: MEMCTL_FTS names DuckDB's text extension.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(scripts) == 0 {
@@ -42,7 +44,14 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MEMCTL_DB", filepath.Join(env.WorkDir, "memory.db"))
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("MEMCTL_FTS", os.Getenv("MEMCTL_FTS"))
 			return nil
+		},
+		Condition: func(condition string) (bool, error) {
+			if condition != "fts" {
+				return false, fmt.Errorf("unknown condition %s", condition)
+			}
+			return os.Getenv("MEMCTL_FTS") != "", nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await},
 	})

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
 )
 
 func newRootCommand(a *app) *cobra.Command {
@@ -28,8 +30,10 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	f.BoolVar(&a.json, "json", false, "print one JSON document, errors too")
 	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
 	f.StringVar(&a.model, "model", envOr("MEMCTL_MODEL", "static"), "embedding model: static, none, a folder or .table file, or a folder's name under $MEMCTL_MODELS")
+	f.StringVar(&a.lexical, "lexical", envOr("MEMCTL_LEXICAL", string(engine.PostingsBackend)), "where words are looked up: postings, or fts (see memctl lexical)")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what was asked for, no notes and no progress")
 	complete(root, "model", []string{"static", "none"})
+	complete(root, "lexical", engine.LexicalBackends())
 
 	root.AddGroup(
 		&cobra.Group{ID: "memory", Title: "Memories:"},
@@ -41,7 +45,7 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	add(root, "talk", newAppendCommand(a), newConversationsCommand(a))
 	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newIndexCommand(a),
 		newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a))
-	add(root, "ranking", newWeightsCommand(a), newModelCommand(a), newBenchCommand(a))
+	add(root, "ranking", newWeightsCommand(a), newLexicalCommand(a), newModelCommand(a), newBenchCommand(a))
 	add(root, "", newDemoCommand(a), newVersionCommand(a))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

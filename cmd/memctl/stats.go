@@ -45,6 +45,13 @@ func (a *app) printStats(s *engine.Stats) {
 	row("states", "%s", strings.Trim(counts(s.States), " ()"))
 	row("conversations", "%d", s.Conversations)
 	row("index", "%d terms, %d postings", s.Terms, s.Postings)
+	switch {
+	case s.FTS != nil && s.FTS.Stale:
+		row("fts", "%s, stale: made anew when it is used", plural(s.FTS.Documents, "document", "documents"))
+	case s.FTS != nil:
+		row("fts", "%s", plural(s.FTS.Documents, "document", "documents"))
+	}
+	row("lexical", "%s", s.Lexical)
 	if s.Model == "" {
 		row("model", "none: recall goes by words")
 	} else {
