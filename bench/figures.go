@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// RecallFigures is how well the questions of a data set were answered, each figure the mean over the questions, 0 to 1. any: at
-// least one gold item is among the first k; all: every one is; recall: the share of them. A session ranks where its first turn
-// does. MRR (mean reciprocal rank) is 1/rank of the first gold turn, and 0 when that is not among the first ten.
-type RecallFigures struct {
+// Figures is how well the questions of a data set were answered, each figure the mean over the questions, 0 to 1. any: at least
+// one gold item is among the first k; all: every one is; recall: the share of them. A session ranks where its first turn does.
+// MRR (mean reciprocal rank) is 1/rank of the first gold turn, and 0 when that is not among the first ten.
+type Figures struct {
 	Questions       int     `json:"questions"` // those that were scored
 	SessionAny5     float64 `json:"session_any_5"`
 	SessionAny10    float64 `json:"session_any_10"`
@@ -19,26 +19,29 @@ type RecallFigures struct {
 	TurnAny10       float64 `json:"turn_any_10"`
 	TurnRecall10    float64 `json:"turn_recall_10"`
 	TurnMRR10       float64 `json:"turn_mrr_10"`
-	RecallP50       float64 `json:"recall_ms_p50"`
-	RecallP95       float64 `json:"recall_ms_p95"`
+}
+
+// values are the figures in their order.
+func (f *Figures) values() []*float64 {
+	return []*float64{&f.SessionAny5, &f.SessionAny10, &f.SessionAll5, &f.SessionAll10, &f.SessionRecall10,
+		&f.TurnAny10, &f.TurnRecall10, &f.TurnMRR10}
 }
 
 // Answer is how one question was answered. Ranks count from 1 in the order of the evidence; 0: not found at all.
 type Answer struct {
-	Conversation string        `json:"conversation"`
-	Question     string        `json:"question"`
-	Category     int           `json:"category"`
-	GoldTurns    []string      `json:"gold_turns"`
-	TurnRanks    []int         `json:"turn_ranks"`
-	GoldSessions []string      `json:"gold_sessions"`
-	SessionRanks []int         `json:"session_ranks"`
-	First        []string      `json:"first_turns"` // the first ten that were recalled
-	Took         time.Duration `json:"duration_ns"`
+	Conversation string   `json:"conversation"`
+	Question     string   `json:"question"`
+	Category     int      `json:"category"`
+	GoldTurns    []string `json:"gold_turns"`
+	TurnRanks    []int    `json:"turn_ranks"`
+	GoldSessions []string `json:"gold_sessions"`
+	SessionRanks []int    `json:"session_ranks"`
+	First        []string `json:"first_turns"` // the first ten that were recalled
 }
 
 // answer compares the turns that were recalled for a question, best first, with its gold ones. Both are positions in t.
-func (t *talk) answer(q question, recalled []int, took time.Duration) Answer {
-	a := Answer{Conversation: t.name, Question: q.text, Category: q.category, Took: took}
+func (t *talk) answer(q question, recalled []int) Answer {
+	a := Answer{Conversation: t.name, Question: q.text, Category: q.category}
 	var sessions []string
 	for i, at := range recalled {
 		if i < 10 {
@@ -59,30 +62,40 @@ func (t *talk) answer(q question, recalled []int, took time.Duration) Answer {
 	return a
 }
 
+// figures are those of this question alone.
+func (a Answer) figures() Figures {
+	return Figures{
+		Questions:       1,
+		SessionAny5:     whether(share(a.SessionRanks, 5) > 0),
+		SessionAny10:    whether(share(a.SessionRanks, 10) > 0),
+		SessionAll5:     whether(share(a.SessionRanks, 5) == 1),
+		SessionAll10:    whether(share(a.SessionRanks, 10) == 1),
+		SessionRecall10: share(a.SessionRanks, 10),
+		TurnAny10:       whether(share(a.TurnRanks, 10) > 0),
+		TurnRecall10:    share(a.TurnRanks, 10),
+		TurnMRR10:       reciprocal(a.TurnRanks, 10),
+	}
+}
+
 // figuresOf scores answers.
-func figuresOf(answers []Answer) RecallFigures {
-	f := RecallFigures{Questions: len(answers)}
-	if len(answers) == 0 {
-		return f
+func figuresOf(answers []Answer) Figures {
+	mean := Figures{Questions: len(answers)}
+	for _, a := range answers {
+		f := a.figures()
+		for j, value := range f.values() {
+			*mean.values()[j] += *value / float64(len(answers))
+		}
 	}
-	times := make([]time.Duration, len(answers))
-	for i, a := range answers {
-		times[i] = a.Took
-		f.SessionAny5 += whether(share(a.SessionRanks, 5) > 0)
-		f.SessionAny10 += whether(share(a.SessionRanks, 10) > 0)
-		f.SessionAll5 += whether(share(a.SessionRanks, 5) == 1)
-		f.SessionAll10 += whether(share(a.SessionRanks, 10) == 1)
-		f.SessionRecall10 += share(a.SessionRanks, 10)
-		f.TurnAny10 += whether(share(a.TurnRanks, 10) > 0)
-		f.TurnRecall10 += share(a.TurnRanks, 10)
-		f.TurnMRR10 += reciprocal(a.TurnRanks, 10)
+	return mean
+}
+
+// byCategory parts answers by the data set's number of their question.
+func byCategory(answers []Answer) map[int][]Answer {
+	parts := map[int][]Answer{}
+	for _, a := range answers {
+		parts[a.Category] = append(parts[a.Category], a)
 	}
-	for _, sum := range []*float64{&f.SessionAny5, &f.SessionAny10, &f.SessionAll5, &f.SessionAll10, &f.SessionRecall10,
-		&f.TurnAny10, &f.TurnRecall10, &f.TurnMRR10} {
-		*sum /= float64(len(answers))
-	}
-	f.RecallP50, f.RecallP95 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 95))
-	return f
+	return parts
 }
 
 // share is how much of the gold is among the first k.

@@ -7,91 +7,124 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/mallardmem/mallard/engine"
 )
 
-// LocomoConfig is what RunLocomo needs. Only Data is required.
+// LocomoConfig is what RunLocomo, RunComparison and RunFolds need. Only Data is required.
 type LocomoConfig struct {
 	// Data is a file in the format of LoCoMo (Maharana et al., 2024): an array of conversations with questions.
 	Data string
 	// Embedder makes the vectors. Nil: recall is lexical.
 	Embedder engine.Embedder
-	// Save gets an Answer per scored question, as JSON Lines. Nil: none.
+	// Scale is how often every conversation is stored, each time under another name and with other ids: 1 to 1000. Default 1.
+	Scale int
+	// Sets are the weights that rank; RunLocomo uses the first. Default one, engine.TranscriptWeights.
+	Sets []WeightSet
+	// Queries is how many recalls of each sort are timed, at most as many as there are questions. Default 200.
+	Queries int
+	// Save gets an Answer per scored question, as JSON Lines; of RunLocomo only. Nil: none.
 	Save io.Writer
 	// Progress is told how far the run is. Nil: nobody is.
 	Progress func(step string, done, total int)
 }
 
-// LocomoReport is what RunLocomo measured.
-type LocomoReport struct {
-	Model         string `json:"model"` // "none" without one
-	Conversations int    `json:"conversations"`
-	Turns         int    `json:"turns"`
-	RecallFigures
-	IngestPerSecond float64                  `json:"ingest_per_s"` // turns, with words and vectors, durably stored
-	Categories      map[string]RecallFigures `json:"categories"`   // by the data set's number
+// WeightSet is weights with a name for reports.
+type WeightSet struct {
+	Name    string         `json:"name"`
+	Weights engine.Weights `json:"weights"`
 }
 
-// recallLimit is how many turns are walked for distinct sessions.
-const recallLimit = 300
+func (c LocomoConfig) withDefaults() LocomoConfig {
+	if c.Scale == 0 {
+		c.Scale = 1
+	}
+	if len(c.Sets) == 0 {
+		c.Sets = []WeightSet{{"transcript", engine.TranscriptWeights()}}
+	}
+	if c.Queries == 0 {
+		c.Queries = 200
+	}
+	if c.Progress == nil {
+		c.Progress = func(string, int, int) {}
+	}
+	return c
+}
 
-// RunLocomo appends every conversation of a data set to a new file, each in a scope of its own, and asks all of its questions
-// there. Questions without a usable gold turn are not scored. The file is gone afterwards.
+func (c LocomoConfig) validate() error {
+	if err := within("scale", c.Scale, 1, 1000); err != nil {
+		return err
+	}
+	return within("queries", c.Queries, 1, 100_000)
+}
+
+// within says what is wrong with a value that is out of range.
+func within(name string, value, least, most int) error {
+	if value < least || value > most {
+		return fmt.Errorf("%w: %s is %d; allowed: %d to %d", engine.ErrInvalid, name, value, least, most)
+	}
+	return nil
+}
+
+// LocomoReport is what RunLocomo measured. Its times are in milliseconds and have the default limit: what a user waits for.
+type LocomoReport struct {
+	Model         string `json:"model"` // "none" without one
+	Weights       string `json:"weights"`
+	Conversations int    `json:"conversations"`
+	Turns         int    `json:"turns"`
+	Figures
+	Categories      map[string]Figures `json:"categories"`    // by the data set's number
+	RecallP50       float64            `json:"recall_ms_p50"` // asked within one conversation
+	RecallP95       float64            `json:"recall_ms_p95"`
+	RecallAllP50    float64            `json:"recall_all_ms_p50"` // asked across all of them
+	RecallAllP95    float64            `json:"recall_all_ms_p95"`
+	IngestPerSecond float64            `json:"ingest_per_s"` // turns, with words and vectors, durably stored
+	PeakMB          float64            `json:"peak_mb"`      // of the process, 2^20 bytes each; 0: the system does not say
+}
+
+// RunLocomo appends every conversation of a data set to a new file and asks each of its questions there, within the
+// conversation that it is about; with a Scale above 1, within the first copy. Questions without a usable gold turn are not
+// scored. Then it takes the time of some of them again, one after another. The file is gone afterwards.
 func RunLocomo(ctx context.Context, c LocomoConfig) (*LocomoReport, error) {
-	report, err := runLocomo(ctx, c)
+	var report *LocomoReport
+	err := record(ctx, c, func(r *recording) (err error) {
+		report, err = r.measure(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("bench locomo: %w", err)
 	}
 	return report, nil
 }
 
-func runLocomo(ctx context.Context, c LocomoConfig) (_ *LocomoReport, err error) {
-	talks, err := readTalks(c.Data)
+func (r *recording) measure(ctx context.Context) (*LocomoReport, error) {
+	set := r.config.Sets[0]
+	report := &LocomoReport{
+		Model: modelName(r.config.Embedder), Weights: set.Name, Conversations: len(r.talks) * r.config.Scale, Turns: r.turns,
+		IngestPerSecond: float64(r.turns) / r.appending.Seconds(), Categories: map[string]Figures{},
+	}
+	answers, err := r.answers(ctx, set)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "mallard-locomo-")
+	report.Figures = figuresOf(answers)
+	for category, part := range byCategory(answers) {
+		report.Categories[strconv.Itoa(category)] = figuresOf(part)
+	}
+	times, err := r.times(ctx, set, "recalls within a conversation", false)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
-	e, err := engine.Open(ctx, filepath.Join(folder, "locomo.db"), engine.Options{Embedder: c.Embedder})
-	if err != nil {
+	report.RecallP50, report.RecallP95 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 95))
+	if times, err = r.times(ctx, set, "recalls across all", true); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if failed := e.Close(); err == nil {
-			err = failed
-		}
-	}()
-
-	run := locomoRun{config: c, engine: e}
-	report := &LocomoReport{Model: modelName(c.Embedder), Conversations: len(talks), Categories: map[string]RecallFigures{}}
-	if err := run.appendAll(ctx, talks); err != nil {
+	report.RecallAllP50, report.RecallAllP95 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 95))
+	if report.PeakMB, err = peakMemory(); err != nil {
 		return nil, err
 	}
-	for _, t := range talks {
-		report.Turns += len(t.turns)
-	}
-	report.IngestPerSecond = float64(report.Turns) / run.appending.Seconds()
-	answers, err := run.ask(ctx, talks)
-	if err != nil {
-		return nil, err
-	}
-	report.RecallFigures = figuresOf(answers)
-	byCategory := map[int][]Answer{}
-	for _, a := range answers {
-		byCategory[a.Category] = append(byCategory[a.Category], a)
-	}
-	for category, answers := range byCategory {
-		report.Categories[strconv.Itoa(category)] = figuresOf(answers)
-	}
-	return report, nil
+	return report, save(r.config.Save, answers)
 }
 
 func modelName(e engine.Embedder) string {
@@ -101,95 +134,11 @@ func modelName(e engine.Embedder) string {
 	return e.Model()
 }
 
-// locomoRun is one run on its way.
-type locomoRun struct {
-	config    LocomoConfig
-	engine    *engine.Engine
-	ids       []map[string]int // per talk, positions of turns by message id
-	appending time.Duration
-}
-
-func (r *locomoRun) progress(step string, done, total int) {
-	if r.config.Progress != nil {
-		r.config.Progress(step, done, total)
-	}
-}
-
-func scopeOf(t talk) string { return "custom:" + t.name }
-
-// appendAll stores the talks session by session, as a live agent would have.
-func (r *locomoRun) appendAll(ctx context.Context, talks []talk) error {
-	for i, t := range talks {
-		r.ids = append(r.ids, map[string]int{})
-		start := 0
-		for start < len(t.turns) {
-			end := start
-			var messages []engine.Message
-			for ; end < len(t.turns) && t.turns[end].session == t.turns[start].session; end++ {
-				v := t.turns[end]
-				messages = append(messages, engine.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at})
-			}
-			began := time.Now()
-			appended, err := r.engine.Append(ctx, engine.AppendRequest{Conversation: t.name, Scope: scopeOf(t), Messages: messages})
-			r.appending += time.Since(began)
-			if err != nil {
-				return err
-			}
-			if appended.VectorErr != nil {
-				return appended.VectorErr
-			}
-			for j, id := range appended.IDs {
-				r.ids[i][id] = start + j
-			}
-			start = end
-		}
-		r.progress("conversations", i+1, len(talks))
-	}
-	return nil
-}
-
-// ask recalls every question and compares what came with its gold turns.
-func (r *locomoRun) ask(ctx context.Context, talks []talk) ([]Answer, error) {
-	total := 0
-	for _, t := range talks {
-		total += len(t.questions)
-	}
-	mode := engine.LexicalMode
-	if r.config.Embedder != nil {
-		mode = engine.Hybrid // by name: a model that fails must not pass for one that answers badly
-	}
-	var answers []Answer
-	for i, t := range talks {
-		for _, q := range t.questions {
-			began := time.Now()
-			result, err := r.engine.Recall(ctx, engine.RecallQuery{
-				Text: q.text, Mode: mode, Kinds: []engine.Kind{engine.MessageKind}, Conversations: []string{t.name}, Scopes: []string{scopeOf(t)},
-				Limit: recallLimit,
-			})
-			took := time.Since(began)
-			if err != nil {
-				return nil, err
-			}
-			recalled := make([]int, len(result.Hits))
-			for j, hit := range result.Hits {
-				position, ok := r.ids[i][hit.ID]
-				if !ok {
-					return nil, fmt.Errorf("%q recalled %s, which is not of %s", q.text, hit.ID, t.name)
-				}
-				recalled[j] = position
-			}
-			answers = append(answers, t.answer(q, recalled, took))
-			r.progress("questions", len(answers), total)
-		}
-	}
-	return answers, r.save(answers)
-}
-
-func (r *locomoRun) save(answers []Answer) error {
-	if r.config.Save == nil {
+func save(w io.Writer, answers []Answer) error {
+	if w == nil {
 		return nil
 	}
-	encoder := json.NewEncoder(r.config.Save)
+	encoder := json.NewEncoder(w)
 	for _, a := range answers {
 		if err := encoder.Encode(a); err != nil {
 			return fmt.Errorf("save: %w", err)

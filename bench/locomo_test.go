@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,34 +17,41 @@ import (
 
 	"github.com/mallardmem/mallard/bench"
 	"github.com/mallardmem/mallard/embed/static"
+	"github.com/mallardmem/mallard/engine"
 )
+
+// talkFile has two conversations and four questions with evidence.
+const talkFile = "testdata/talk.json"
 
 func TestRunLocomo(t *testing.T) {
 	var saved bytes.Buffer
-	report, err := bench.RunLocomo(context.Background(), bench.LocomoConfig{Data: "testdata/talk.json", Save: &saved})
+	report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Save: &saved})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Of the third question's two gold turns one shares words with it, and the other is the only turn of a session that shares
 	// none; so half of its evidence is found, in the best session. The rest is found at once.
-	perfect := bench.RecallFigures{SessionAny5: 1, SessionAny10: 1, SessionAll5: 1, SessionAll10: 1, SessionRecall10: 1, TurnAny10: 1, TurnRecall10: 1, TurnMRR10: 1}
-	first, third := perfect, bench.RecallFigures{SessionAny5: 1, SessionAny10: 1, SessionRecall10: 0.5, TurnAny10: 1, TurnRecall10: 0.5}
+	perfect := bench.Figures{SessionAny5: 1, SessionAny10: 1, SessionAll5: 1, SessionAll10: 1, SessionRecall10: 1, TurnAny10: 1, TurnRecall10: 1, TurnMRR10: 1}
+	first, third := perfect, bench.Figures{SessionAny5: 1, SessionAny10: 1, SessionRecall10: 0.5, TurnAny10: 1, TurnRecall10: 0.5}
 	first.Questions, third.Questions = 2, 1
 	fifth := perfect
 	fifth.Questions = 1
 	want := &bench.LocomoReport{
-		Model: "none", Conversations: 2, Turns: 8,
-		RecallFigures: bench.RecallFigures{Questions: 4, SessionAny5: 1, SessionAny10: 1, SessionAll5: 0.75, SessionAll10: 0.75,
+		Model: "none", Weights: "transcript", Conversations: 2, Turns: 8,
+		Figures: bench.Figures{Questions: 4, SessionAny5: 1, SessionAny10: 1, SessionAll5: 0.75, SessionAll10: 0.75,
 			SessionRecall10: 0.875, TurnAny10: 1, TurnRecall10: 0.875},
-		Categories: map[string]bench.RecallFigures{"1": first, "2": third, "5": fifth},
+		Categories: map[string]bench.Figures{"1": first, "2": third, "5": fifth},
 	}
 	// Which of two turns that fit the third question comes first is for the ranking to say.
-	timed := cmpopts.IgnoreFields(bench.RecallFigures{}, "RecallP50", "RecallP95", "TurnMRR10")
-	if diff := cmp.Diff(want, report, timed, cmpopts.IgnoreFields(bench.LocomoReport{}, "IngestPerSecond"), cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+	measured := cmpopts.IgnoreFields(bench.LocomoReport{}, "RecallP50", "RecallP95", "RecallAllP50", "RecallAllP95", "IngestPerSecond", "PeakMB")
+	if diff := cmp.Diff(want, report, measured, cmpopts.IgnoreFields(bench.Figures{}, "TurnMRR10"), cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 		t.Error(diff)
 	}
-	if report.Categories["1"].TurnMRR10 != 1 || report.IngestPerSecond <= 0 || report.RecallP50 <= 0 || report.RecallP95 < report.RecallP50 {
-		t.Errorf("MRR of category 1 %v, want 1; %v turns/s, %v and %v ms", report.Categories["1"].TurnMRR10, report.IngestPerSecond, report.RecallP50, report.RecallP95)
+	if got := report.Categories["1"].TurnMRR10; got != 1 {
+		t.Errorf("MRR of category 1 %v, want 1", got)
+	}
+	if report.IngestPerSecond <= 0 || report.RecallP50 <= 0 || report.RecallP95 < report.RecallP50 || report.RecallAllP50 <= 0 || report.RecallAllP95 < report.RecallAllP50 {
+		t.Errorf("%v turns/s; %v and %v ms, %v and %v ms", report.IngestPerSecond, report.RecallP50, report.RecallP95, report.RecallAllP50, report.RecallAllP95)
 	}
 
 	lines := strings.Split(strings.TrimSpace(saved.String()), "\n")
@@ -70,7 +80,7 @@ func TestRunLocomo(t *testing.T) {
 }
 
 func TestRunLocomoRefuses(t *testing.T) {
-	for name, content := range map[string]string{
+	for want, content := range map[string]string{
 		"no conversations":                  `[]`,
 		"sample 0 (x): session_1_date_time": `[{"sample_id": "x", "conversation": {"session_1": [], "session_1_date_time": "yesterday"}}]`,
 		"no sample_id":                      `[{"conversation": {}}]`,
@@ -80,32 +90,60 @@ func TestRunLocomoRefuses(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bench.RunLocomo(context.Background(), bench.LocomoConfig{Data: path}); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %v, want %q", content, err, name)
+		if _, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", content, err, want)
+		}
+	}
+	wrong := engine.TranscriptWeights()
+	wrong.Lexical = 2
+	for want, config := range map[string]bench.LocomoConfig{
+		"scale is -1; allowed: 1 to 1000":     {Scale: -1},
+		"scale is 1001; allowed: 1 to 1000":   {Scale: 1001},
+		"queries is -1; allowed: 1 to 100000": {Queries: -1},
+		"lexical":                             {Sets: []bench.WeightSet{{Name: "wrong", Weights: wrong}}},
+	} {
+		config.Data = talkFile
+		if _, err := bench.RunLocomo(t.Context(), config); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }
 
-// TestLocomo holds recall with the built-in model to what it reached on real conversations, less what chance may take.
-func TestLocomo(t *testing.T) {
-	path := os.Getenv("MALLARD_LOCOMO")
-	if path == "" {
-		t.Skip("MALLARD_LOCOMO names no file in the format of LoCoMo")
-	}
-	report, err := bench.RunLocomo(context.Background(), bench.LocomoConfig{Data: path, Embedder: static.New()})
+// Copies change what is asked across all, and nothing of what is scored.
+func TestRunLocomoScale(t *testing.T) {
+	var steps []string
+	once, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Embedder: static.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []struct {
-		name       string
-		got, least float64
-	}{
-		{"session any@5", report.SessionAny5, 0.93}, {"session any@10", report.SessionAny10, 0.965},
-		{"session all@5", report.SessionAll5, 0.84}, {"session all@10", report.SessionAll10, 0.905},
-		{"turn any@10", report.TurnAny10, 0.76}, {"turn recall@10", report.TurnRecall10, 0.71},
-	} {
-		if f.got < f.least {
-			t.Errorf("%s %.3f, want %.3f or more", f.name, f.got, f.least)
+	thrice, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Embedder: static.New(), Scale: 3, Queries: 2,
+		Progress: func(step string, done, total int) {
+			steps = append(steps, fmt.Sprintf("%s %d of %d", step, done, total))
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if thrice.Conversations != 6 || thrice.Turns != 24 {
+		t.Errorf("%d conversations of %d turns, want 6 of 24", thrice.Conversations, thrice.Turns)
+	}
+	if diff := cmp.Diff(once.Categories, thrice.Categories); diff != "" {
+		t.Error(diff)
+	}
+	for _, want := range []string{"conversations 6 of 6", "questions, transcript 4 of 4", "recalls within a conversation 2 of 2", "recalls across all 2 of 2"} {
+		if !slices.Contains(steps, want) {
+			t.Errorf("no step %q among %q", want, steps)
 		}
+	}
+}
+
+func TestRunLocomoEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	config := bench.LocomoConfig{Data: talkFile, Progress: func(step string, _, _ int) {
+		if strings.HasPrefix(step, "questions") {
+			cancel()
+		}
+	}}
+	if _, err := bench.RunLocomo(ctx, config); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled between two questions: %v", err)
 	}
 }

@@ -54,8 +54,8 @@ func (c RecallConfig) validate() error {
 		name               string
 		value, least, most int
 	}{{"memories", c.Memories, 100, 10_000_000}, {"dims", c.Dims, 1, 16_384}, {"queries", c.Queries, 1, 100_000}, {"live", c.Live, 1, 100_000}} {
-		if f.value < f.least || f.value > f.most {
-			return fmt.Errorf("%w: %s is %d; allowed: %d to %d", engine.ErrInvalid, f.name, f.value, f.least, f.most)
+		if err := within(f.name, f.value, f.least, f.most); err != nil {
+			return err
 		}
 	}
 	return nil

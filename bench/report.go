@@ -3,8 +3,6 @@ package bench
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"text/tabwriter"
 )
 
@@ -79,28 +77,5 @@ open after kill -9  %.0f ms, with a log of %.1f MB; all %d writes were there
 peak memory         %.0f MB in the process that opened, recalled and wrote live
 `, r.BulkPerSecond, r.BulkPeakMB, r.CloseMs, r.FileMB, r.BytesPerMemory, r.OpenMs, r.HybridFirst,
 		r.OpenAfterCrashMs, r.CrashLogMB, r.CrashWrites, r.PeakMB)
-	return err
-}
-
-// WriteText prints the report as a table, in percent.
-func (r *LocomoReport) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%d conversations, %d turns, %d questions with evidence; model %s\n\n", r.Conversations, r.Turns, r.Questions, r.Model)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "category\tquestions\tsession any@5\tany@10\tall@5\tall@10\trecall@10\tturn any@10\trecall@10\tMRR@10\t\n")
-	row := func(name string, f RecallFigures) {
-		fmt.Fprintf(t, "%s\t%d", name, f.Questions)
-		for _, x := range []float64{f.SessionAny5, f.SessionAny10, f.SessionAll5, f.SessionAll10, f.SessionRecall10, f.TurnAny10, f.TurnRecall10, f.TurnMRR10} {
-			fmt.Fprintf(t, "\t%.1f", 100*x)
-		}
-		fmt.Fprintf(t, "\t\n")
-	}
-	for _, category := range slices.Sorted(maps.Keys(r.Categories)) {
-		row(category, r.Categories[category])
-	}
-	row("all", r.RecallFigures)
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\nrecall %.1f ms in the middle, %.1f ms at the 95th percentile; %.0f turns/s stored\n", r.RecallP50, r.RecallP95, r.IngestPerSecond)
 	return err
 }

@@ -1,0 +1,141 @@
+package bench_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/bench"
+	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/static"
+	"github.com/mallardmem/mallard/engine"
+)
+
+var update = flag.Bool("update", false, "write what the tests find into their golden files")
+
+// golden has figures of recall on recorded conversations that are not part of the project: what they are counts of, a header,
+// and a line per model and category.
+const golden = "testdata/locomo.golden"
+
+const goldenHeader = "model category questions | session any@5 any@10 all@5 all@10 recall@10 | turn any@10 recall@10 MRR@10"
+
+// TestLocomo compares recall on real conversations with what it reached before, and holds the built-in model to floors.
+func TestLocomo(t *testing.T) {
+	path := os.Getenv("MALLARD_LOCOMO")
+	if path == "" {
+		t.Skip("MALLARD_LOCOMO names no file in the format of LoCoMo")
+	}
+	counts, lines := readGolden(t)
+	for _, model := range []struct {
+		name string
+		open func(t *testing.T) engine.Embedder
+	}{
+		{"none", func(*testing.T) engine.Embedder { return nil }},
+		{"static", func(*testing.T) engine.Embedder { return static.New() }},
+		{"all-MiniLM-L6-v2", openMiniLM},
+	} {
+		t.Run(model.name, func(t *testing.T) {
+			report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: path, Embedder: model.open(t), Queries: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if model.name == "static" {
+				checkFloors(t, report.Figures)
+			}
+			found := fmt.Sprintf("%d conversations, %d turns, %d questions with evidence", report.Conversations, report.Turns, report.Questions)
+			got := goldenLines(model.name, report)
+			switch {
+			case *update:
+				counts, lines[model.name] = found, got
+			case found != counts:
+				t.Skipf("%s is of %s; MALLARD_LOCOMO has %s", golden, counts, found)
+			}
+			if diff := cmp.Diff(lines[model.name], got); diff != "" {
+				t.Errorf("%s (accept it with -update):\n%s", golden, diff)
+			}
+		})
+	}
+	if *update {
+		content := counts + "\n" + goldenHeader + "\n"
+		for _, model := range slices.Sorted(maps.Keys(lines)) { // one that is not at hand keeps its lines
+			content += strings.Join(lines[model], "\n") + "\n"
+		}
+		if err := os.WriteFile(golden, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readGolden gives the first line, and those of each model.
+func readGolden(t *testing.T) (counts string, lines map[string][]string) {
+	t.Helper()
+	content, err := os.ReadFile(golden)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	lines = map[string][]string{}
+	counts, rest, _ := strings.Cut(string(content), "\n")
+	_, rest, _ = strings.Cut(rest, "\n") // the header
+	for l := range strings.SplitSeq(strings.TrimSpace(rest), "\n") {
+		model, _, _ := strings.Cut(l, " ")
+		lines[model] = append(lines[model], l)
+	}
+	delete(lines, "") // of an empty file
+	return counts, lines
+}
+
+func goldenLines(model string, r *bench.LocomoReport) (lines []string) {
+	line := func(category string, f bench.Figures) {
+		lines = append(lines, fmt.Sprintf("%s %s %d | %.3f %.3f %.3f %.3f %.3f | %.3f %.3f %.3f", model, category, f.Questions,
+			f.SessionAny5, f.SessionAny10, f.SessionAll5, f.SessionAll10, f.SessionRecall10, f.TurnAny10, f.TurnRecall10, f.TurnMRR10))
+	}
+	for _, category := range slices.Sorted(maps.Keys(r.Categories)) {
+		line(category, r.Categories[category])
+	}
+	line("all", r.Figures)
+	return lines
+}
+
+func openMiniLM(t *testing.T) engine.Embedder {
+	models := os.Getenv("MEMCTL_MODELS")
+	if models == "" {
+		t.Skip("MEMCTL_MODELS is not set: recall with all-MiniLM-L6-v2 is not compared")
+	}
+	if err := onnx.Load(""); err != nil {
+		t.Skip("ONNX Runtime is not installed: ", err)
+	}
+	m, err := onnx.Open(filepath.Join(models, "all-MiniLM-L6-v2"), onnx.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// checkFloors: what the built-in model reached, less what chance may take.
+func checkFloors(t *testing.T, f bench.Figures) {
+	t.Helper()
+	for _, floor := range []struct {
+		name       string
+		got, least float64
+	}{
+		{"session any@5", f.SessionAny5, 0.93}, {"session any@10", f.SessionAny10, 0.965},
+		{"session all@5", f.SessionAll5, 0.84}, {"session all@10", f.SessionAll10, 0.905},
+		{"turn any@10", f.TurnAny10, 0.76}, {"turn recall@10", f.TurnRecall10, 0.71},
+	} {
+		if floor.got < floor.least {
+			t.Errorf("%s %.3f, want %.3f or more", floor.name, floor.got, floor.least)
+		}
+	}
+}

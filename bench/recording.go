@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+const (
+	// walkLimit is how many turns are recalled to find ten distinct sessions among them.
+	walkLimit = 300
+	// askers is how many questions are under way at once where no time is taken.
+	askers = 2
+	// sampleSeed chooses the questions that are timed, and the copies of their conversations.
+	sampleSeed = 1
+)
+
+// recording is a data set in a file of its own, open to be asked any number of times.
+type recording struct {
+	config    LocomoConfig
+	engine    *engine.Engine
+	talks     []talk
+	questions []placed
+	positions []map[string]int // of turns by message id, per talk; of the first copy
+	turns     int              // of all copies
+	appending time.Duration    // what storing them took
+}
+
+// placed is a question and the talk it is about.
+type placed struct {
+	question
+	talk int
+}
+
+// record stores a data set in a new file, lets do work on it and removes it.
+func record(ctx context.Context, c LocomoConfig, do func(*recording) error) (err error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return err
+	}
+	r := &recording{config: c}
+	if r.talks, err = readTalks(c.Data); err != nil {
+		return err
+	}
+	for i, t := range r.talks {
+		for _, q := range t.questions {
+			r.questions = append(r.questions, placed{q, i})
+		}
+	}
+	folder, err := os.MkdirTemp("", "mallard-locomo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if r.engine, err = engine.Open(ctx, filepath.Join(folder, "locomo.db"), engine.Options{Embedder: c.Embedder}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.engine.Close()) }()
+	if err := r.appendAll(ctx); err != nil {
+		return err
+	}
+	return do(r)
+}
+
+// copyName is what copy n of a conversation is called; the first has the data set's name.
+func copyName(name string, n int) string {
+	if n == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s.copy-%d", name, n+1)
+}
+
+func (r *recording) appendAll(ctx context.Context) error {
+	for n := range r.config.Scale {
+		for i, t := range r.talks {
+			ids, err := r.append(ctx, t, copyName(t.name, n))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				positions := map[string]int{}
+				for at, id := range ids {
+					positions[id] = at
+				}
+				r.positions = append(r.positions, positions)
+			}
+			r.turns += len(ids)
+			r.config.Progress("conversations", n*len(r.talks)+i+1, r.config.Scale*len(r.talks))
+		}
+	}
+	return nil
+}
+
+// append stores a talk under a name, all of it at once, and gives the ids of its turns.
+func (r *recording) append(ctx context.Context, t talk, name string) (ids []string, err error) {
+	messages := make([]engine.Message, len(t.turns))
+	for i, v := range t.turns {
+		messages[i] = engine.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
+	}
+	began := time.Now()
+	appended, err := r.engine.Append(ctx, engine.AppendRequest{Conversation: name, Scope: "custom:" + name, Messages: messages})
+	r.appending += time.Since(began)
+	if err != nil {
+		return nil, err
+	}
+	return appended.IDs, appended.VectorErr
+}
+
+// query asks a question with a set of weights, of all conversations.
+func (r *recording) query(q placed, set WeightSet) engine.RecallQuery {
+	mode := engine.LexicalMode
+	if r.config.Embedder != nil {
+		mode = engine.Hybrid // by name: a model that fails must not pass for one that answers badly
+	}
+	return engine.RecallQuery{Text: q.text, Mode: mode, Kinds: []engine.Kind{engine.MessageKind}, Weights: &set.Weights}
+}
+
+// answers asks every question within the first copy of its conversation, and compares what came with its gold turns.
+func (r *recording) answers(ctx context.Context, set WeightSet) ([]Answer, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	answers := make([]Answer, len(r.questions))
+	var lock sync.Mutex // of next, and of what happens to be done about an answer
+	next, done := 0, 0
+	var group sync.WaitGroup
+	for range askers {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				lock.Lock()
+				i := next
+				next++
+				lock.Unlock()
+				if i >= len(answers) {
+					return
+				}
+				a, err := r.answer(ctx, r.questions[i], set)
+				if err != nil {
+					stop(err)
+					return
+				}
+				lock.Lock()
+				answers[i] = a
+				done++
+				r.config.Progress("questions, "+set.Name, done, len(answers))
+				lock.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return answers, context.Cause(ctx)
+}
+
+func (r *recording) answer(ctx context.Context, q placed, set WeightSet) (Answer, error) {
+	t := &r.talks[q.talk]
+	query := r.query(q, set)
+	query.Conversations, query.Limit = []string{t.name}, walkLimit
+	result, err := r.engine.Recall(ctx, query)
+	if err != nil {
+		return Answer{}, err
+	}
+	recalled := make([]int, len(result.Hits))
+	for i, hit := range result.Hits {
+		position, ok := r.positions[q.talk][hit.ID]
+		if !ok {
+			return Answer{}, fmt.Errorf("%q recalled %s, which is not of %s", q.text, hit.ID, t.name)
+		}
+		recalled[i] = position
+	}
+	return t.answer(q.question, recalled), nil
+}
+
+// times asks a sample of the questions one after another, within any copy of their conversation or across all, and gives how
+// long each took. Some are asked before, untimed: they prepare the statements.
+func (r *recording) times(ctx context.Context, set WeightSet, step string, all bool) ([]time.Duration, error) {
+	if len(r.questions) == 0 {
+		return nil, nil
+	}
+	random := rand.New(rand.NewPCG(sampleSeed, 0))
+	order := random.Perm(len(r.questions))
+	times := make([]time.Duration, 0, min(r.config.Queries, len(order)))
+	for i := -warmUps; i < cap(times); i++ {
+		q := r.questions[order[(i+len(order)*warmUps)%len(order)]]
+		query, name := r.query(q, set), copyName(r.talks[q.talk].name, random.IntN(r.config.Scale))
+		if !all {
+			query.Conversations = []string{name}
+		}
+		began := time.Now()
+		_, err := r.engine.Recall(ctx, query)
+		took := time.Since(began)
+		if err != nil {
+			return nil, err
+		}
+		if i >= 0 {
+			times = append(times, took)
+			r.config.Progress(step, i+1, cap(times))
+		}
+	}
+	return times, nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/bench"
+	"github.com/mallardmem/mallard/engine"
+)
+
+func newBenchLocomoCommand(a *app) *cobra.Command {
+	var c bench.LocomoConfig
+	var save string
+	var sets []string
+	var ablate, folds bool
+	cmd := &cobra.Command{
+		Use:   "locomo --data FILE [--ablate [SIGNAL…]]",
+		Short: "Measure how well questions about long conversations are answered",
+		Long: `Locomo reads a file in the format of the LoCoMo data set, appends its conversations, asks their questions and compares the turns
+that are recalled with the evidence. Questions without usable evidence are not scored.
+
+any@k: at least one piece of evidence is among the first k turns or sessions; all@k: every one is; recall@10: the share of them;
+MRR@10: one over the rank of the first. A session ranks where its first turn does. In JSON all of them are 0 to 1.
+
+Times are of --queries recalls one after another, with the default limit, each within its conversation (recall_ms) and across
+all of them (recall_all_ms). --scale stores every conversation so many times, under other names and ids; the questions that are
+scored are about the first copy.
+
+--weights is memory, transcript (the default) or a JSON file; what the file leaves out is as in transcript. Several sets are
+compared with the first: differences with a 95 % interval by paired bootstrap. --ablate compares the set with itself without one
+signal at a time: those that are named, each a weight or several joined by +, or else all that it has. --folds leaves out one
+conversation at a time and measures on it the set that is best on the others. JSON has the categories of comparisons too.`,
+		Example: `  memctl bench locomo --data locomo10.json
+  memctl bench locomo --data locomo10.json --model none --save answers.jsonl
+  memctl bench locomo --data locomo10.json --scale 37 --json
+  memctl bench locomo --data locomo10.json --ablate vector lexical
+  memctl bench locomo --data locomo10.json --folds --weights transcript,mine.json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if ablate {
+				return nil
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, signals []string) (err error) {
+			if c.Data == "" {
+				return usage("--data is missing: a file in the format of LoCoMo")
+			}
+			if c.Sets, err = a.benchWeights(sets); err != nil {
+				return err
+			}
+			if ablate {
+				if len(c.Sets) != 1 {
+					return usage("--weights names %d sets; allowed with --ablate: one", len(c.Sets))
+				}
+				if c.Sets, err = bench.Ablations(c.Sets[0], signals); err != nil {
+					return err
+				}
+			}
+			if save != "" && (folds || len(c.Sets) > 1) {
+				return usage("--save %s; allowed with one set of weights", save)
+			}
+			model, err := openModel(a.model)
+			if err != nil {
+				return err
+			}
+			defer model.Close()
+			c.Embedder = model.Embedder
+			bar := newProgress(a)
+			defer bar.stop()
+			c.Progress = bar.report
+			if save != "" {
+				out, err := os.Create(save)
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, out.Close()) }()
+				c.Save = out
+			}
+			report, err := runBenchLocomo(cmd.Context(), c, folds)
+			if err != nil {
+				return err
+			}
+			bar.stop()
+			if a.json {
+				return a.printJSON(report)
+			}
+			return report.WriteText(a.stdout)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.Data, "data", "", "the conversations and their questions")
+	f.StringVar(&save, "save", "", "write how each question was answered to this file, as JSON Lines")
+	f.IntVar(&c.Scale, "scale", 1, "how often every conversation is stored, 1 to 1000")
+	f.IntVar(&c.Queries, "queries", 200, "recalls of each sort that are timed, at most one per question")
+	f.StringSliceVar(&sets, "weights", []string{"transcript"}, "sets of weights, by name or as JSON files")
+	f.BoolVar(&ablate, "ablate", false, "compare with the weights without one signal at a time")
+	f.BoolVar(&folds, "folds", false, "choose among the weights on all conversations but one, and measure on that one")
+	cmd.MarkFlagsMutuallyExclusive("ablate", "folds")
+	complete(cmd, "weights", []string{"memory", "transcript"})
+	return cmd
+}
+
+// benchWeights reads the sets that --weights names.
+func (a *app) benchWeights(names []string) (sets []bench.WeightSet, err error) {
+	for _, name := range names {
+		set := bench.WeightSet{Name: strings.TrimSuffix(filepath.Base(name), ".json"), Weights: engine.TranscriptWeights()}
+		switch {
+		case strings.HasSuffix(name, ".json"):
+			err = a.readJSON(name, &set.Weights)
+		case name == "memory":
+			set.Weights = engine.MemoryWeights()
+		case name != "transcript":
+			err = usage("weights %q; allowed: memory, transcript or a .json file", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// runBenchLocomo runs the bench that the sets of weights call for.
+func runBenchLocomo(ctx context.Context, c bench.LocomoConfig, folds bool) (interface{ WriteText(io.Writer) error }, error) {
+	switch {
+	case folds:
+		return bench.RunFolds(ctx, c)
+	case len(c.Sets) > 1:
+		return bench.RunComparison(ctx, c)
+	}
+	return bench.RunLocomo(ctx, c)
+}
