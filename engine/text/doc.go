@@ -1,5 +1,6 @@
-// Package text is the text side of recall in plain Go: terms for the lexical index, token estimates, snippets, noise, and the
-// small judgements about a prompt (skip it, expand it, read its tags). It holds no state, knows no clock and reads no file.
+// Package text is the text side of recall in plain Go: terms for the lexical index, token estimates, snippets, noise, the dates that a
+// question names, and the small judgements about a prompt (skip it, expand it, read its tags). It holds no state, knows no clock and
+// reads no file.
 //
 // # Terms
 //
