@@ -181,6 +181,9 @@ func TestFTSIsNeverOld(t *testing.T) {
 	}
 	for _, reopen := range []bool{false, true} {
 		if reopen {
+			if testing.Short() {
+				return
+			}
 			closeFile(t, e)
 			e = openFile(t, newFile(t), o)
 			ids = stock(t, e)
@@ -269,6 +272,32 @@ func TestFTSCancelled(t *testing.T) {
 			t.Errorf("%s: the index was not made after all", before)
 		}
 		fill(t, e, 1)
+	}
+}
+
+// TestFTSGivesSpaceBack: an index that is made anew takes the place of the old one in the file, not more.
+func TestFTSGivesSpaceBack(t *testing.T) {
+	e := enginetest.Open(t, withFTS(t))
+	rng := rand.New(rand.NewPCG(5, 5))
+	many := make([]engine.RememberRequest, 5000)
+	for i := range many {
+		many[i].Text = sentence(rng) + sentence(rng)
+	}
+	if _, err := e.RememberMany(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	var used []int64
+	for range 5 {
+		if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "one more"}); err != nil {
+			t.Fatal(err)
+		}
+		if !agreeing(t, e) {
+			t.Fatal("the index was not made anew")
+		}
+		used = append(used, rowsOf(t, e, "SELECT used_blocks FROM pragma_database_size() WHERE database_name = current_database()")[0][0].(int64))
+	}
+	if used[4] > used[1]+2 {
+		t.Errorf("blocks of the file that are in use: %v", used)
 	}
 }
 

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
@@ -10,7 +11,16 @@ import (
 
 // TestCheckLexicalFindsFaults spoils the extension's index, each line in one way.
 func TestCheckLexicalFindsFaults(t *testing.T) {
-	o := withFTS(t)
+	whole, o := newFile(t), withFTS(t)
+	e := openFile(t, whole, o)
+	stock(t, e)
+	fill(t, e, 5)
+	agreeing(t, e)
+	closeFile(t, e)
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		what, statement      string
 		differing, reordered bool
@@ -21,13 +31,11 @@ func TestCheckLexicalFindsFaults(t *testing.T) {
 		{"a difference too small to matter", "UPDATE fts_main_message_texts.stats SET avgdl = avgdl * (1 + 1e-8)", false, false},
 	} {
 		path := newFile(t)
-		e := openFile(t, path, o)
-		stock(t, e)
-		fill(t, e, 5)
-		agreeing(t, e)
-		closeFile(t, e)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		tamper(t, path, test.statement)
-		e = openFile(t, path, o)
+		e := openFile(t, path, o)
 		x, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{})
 		if err != nil {
 			t.Fatal(err)
@@ -40,6 +48,7 @@ func TestCheckLexicalFindsFaults(t *testing.T) {
 				t.Errorf("%s: %+v says too little", test.what, d)
 			}
 		}
+		closeFile(t, e)
 	}
 }
 

@@ -18,8 +18,16 @@ INSTALL fts;
 CREATE OR REPLACE TEMP TABLE fts_texts (kind VARCHAR, doc_no INTEGER, doubled BOOLEAN, text VARCHAR);
 
 -- name: fts_source
--- The texts of a kind, doubled either all or none, from which the extension makes its index.
-CREATE TABLE {kind}_texts AS
+-- The texts of a kind, doubled either all or none, from which the extension makes its index. What a transaction writes to the file
+-- and drops again would stay there for ever: hence a temporary table. So would the tables of a schema that is dropped whole.
+DROP TABLE IF EXISTS fts_main_{kind}_texts.docs;
+DROP TABLE IF EXISTS fts_main_{kind}_texts.terms;
+DROP TABLE IF EXISTS fts_main_{kind}_texts.dict;
+DROP TABLE IF EXISTS fts_main_{kind}_texts.fields;
+DROP TABLE IF EXISTS fts_main_{kind}_texts.stats;
+DROP TABLE IF EXISTS fts_main_{kind}_texts.stopwords;
+DROP TABLE IF EXISTS fts_main_{kind}_texts.scale;
+CREATE TEMP TABLE {kind}_texts AS
 SELECT doc_no, CASE WHEN max(doubled) OVER () AND NOT doubled THEN text || ' ' || text ELSE text END AS text,
     CASE WHEN max(doubled) OVER () THEN 2 ELSE 1 END AS scale
 FROM temp.main.fts_texts
@@ -31,9 +39,8 @@ PRAGMA create_fts_index('{kind}_texts', 'doc_no', 'text', stemmer = 'none', stop
     strip_accents = 0, lower = 0, overwrite = 1);
 
 -- name: fts_settle
--- What the index does not need is not kept.
 CREATE TABLE fts_main_{kind}_texts.scale AS SELECT coalesce(max(scale), 1) AS scale FROM {kind}_texts;
-DROP TABLE {kind}_texts;
+DROP TABLE temp.main.{kind}_texts;
 
 -- name: fts_mark
 -- Says that the index is that of these totals. The first write of words after it takes the mark away.
