@@ -22,7 +22,7 @@ var builtin string
 // parseBuiltin parses the table of this program once.
 var parseBuiltin = sync.OnceValues(func() (*Model, error) { return parse(builtin) })
 
-// Model embeds with one table. It never changes and may be shared.
+// Model embeds with one table. It may be shared: what it says never changes.
 type Model struct {
 	name        string
 	dims        int
@@ -30,7 +30,8 @@ type Model struct {
 	tokenizer   *wordpiece.Tokenizer
 	rows        string // tokens × dims int8, a part of the file
 	scales      []float32
-	fallback    []float32 // the unit vector of a text without a known token
+	fallback    []float32       // the unit vector of a text without a known token
+	lexicon     func() *lexicon // made when first asked for; see Related
 }
 
 // New gives the built-in model, static-minilm-256. It can't fail: the table

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 
 	"github.com/mallardmem/mallard/embed/wordpiece"
 )
@@ -164,6 +165,7 @@ func parse(content string) (*Model, error) {
 		}
 		m.scales[i] = scale
 	}
+	m.lexicon = sync.OnceValue(m.newLexicon)
 	return m, m.findFallback()
 }
 
