@@ -1,0 +1,172 @@
+// Package hugot embeds texts with a sentence-transformer folder through hugot:
+// in pure Go, with no native library, at about 2 ms per token on two cores.
+// Programs built with the tag ORT use hugot's ONNX Runtime backend where the
+// library is found.
+//
+// Of hugot only what runs the graph is used. Texts become ids in wordpiece,
+// since hugot's own tokenizers give other ids, panic, or end the process.
+package hugot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mallardmem/mallard/embed/wordpiece"
+)
+
+// Options tune a model; the zero value works.
+type Options struct {
+	Library   string // ONNX Runtime's library file, an error without the tag ORT; "" means with the tag MEMCTL_ORT, and pure Go where none is found
+	MaxTokens int    // texts are cut to this many tokens, start and end included; 0 means what the folder says
+}
+
+// Model is an open model. It may be used by several goroutines, whose batches
+// run one after the other: each of them takes all cores.
+type Model struct {
+	sentence    *wordpiece.SentenceModel
+	fingerprint string
+	dims        int
+	runtime     string
+	widths      []int // see widthBuckets
+
+	turn  chan struct{} // has room for whoever uses graph, which hugot doesn't guard
+	graph *graph        // nil once closed
+}
+
+// Open opens a sentence-transformer folder, see wordpiece.OpenSentenceModel,
+// and runs its graph once. The graph has the inputs input_ids, attention_mask
+// and perhaps token_type_ids; its weights are float32. The error says which
+// file is missing or can't be used.
+func Open(dir string, options Options) (*Model, error) {
+	sentence, err := wordpiece.OpenSentenceModel(dir, options.MaxTokens)
+	if err != nil {
+		return nil, fmt.Errorf("hugot: %w", err)
+	}
+	fingerprint, err := sentence.Fingerprint()
+	if err != nil {
+		return nil, fmt.Errorf("hugot: %w", err)
+	}
+	g, err := openGraph(sentence, options.Library)
+	if err != nil {
+		return nil, fmt.Errorf("hugot: %w", err)
+	}
+	m := &Model{
+		sentence: sentence, fingerprint: fingerprint, dims: g.dims, runtime: g.runtime, widths: widthBuckets(sentence.MaxTokens),
+		turn: make(chan struct{}, 1), graph: g,
+	}
+	start, end := sentence.Tokenizer.Start(), sentence.Tokenizer.End()
+	if _, err := m.EmbedIDs(context.Background(), [][]int32{{start, end}, {start, start, end}}); err != nil {
+		return nil, errors.Join(fmt.Errorf("hugot: %s: a first run: %w", sentence.Graph, err), m.Close())
+	}
+	return m, nil
+}
+
+// Close gives the model's memory back, after the batch under way. Using the
+// model afterwards is an error; closing it twice is not.
+func (m *Model) Close() error {
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
+	if m.graph == nil {
+		return nil
+	}
+	err := m.graph.close()
+	m.graph = nil
+	if err != nil {
+		return fmt.Errorf("hugot: close: %w", err)
+	}
+	return nil
+}
+
+// Model gives the name of the folder.
+func (m *Model) Model() string { return m.sentence.Name }
+
+// Dims gives the length of a vector.
+func (m *Model) Dims() int { return m.dims }
+
+// Fingerprint covers graph, tokenizer, pooling and the length texts are cut
+// to. It is that of package onnx for the same folder: their vectors agree.
+func (m *Model) Fingerprint() string { return m.fingerprint }
+
+// Runtime says what computes the vectors: "hugot (pure Go)" or "hugot (ONNX
+// Runtime)".
+func (m *Model) Runtime() string { return m.runtime }
+
+// Tokenizer gives the tokenizer of the folder.
+func (m *Model) Tokenizer() *wordpiece.Tokenizer { return m.sentence.Tokenizer }
+
+// EmbedTexts gives one unit vector per text, in order. Texts are cut to the
+// model's length. Cancelling takes effect between batches.
+func (m *Model) EmbedTexts(ctx context.Context, texts []string) ([][]float32, error) {
+	sequences, err := m.sentence.Encode(ctx, texts)
+	if err != nil {
+		return nil, fmt.Errorf("hugot: embed: %w", err)
+	}
+	return m.EmbedIDs(ctx, sequences)
+}
+
+// EmbedQuery gives the unit vector of a query without the words whose weight
+// is below 0.2, or of the whole query when no other word is left. A nil
+// weight leaves nothing out.
+func (m *Model) EmbedQuery(ctx context.Context, text string, weight func(word string) float64) ([]float32, error) {
+	vectors, err := m.EmbedIDs(ctx, [][]int32{m.sentence.EncodeQuery(text, weight)})
+	if err != nil {
+		return nil, err
+	}
+	return vectors[0], nil
+}
+
+// EmbedIDs gives one unit vector per sequence of token ids, start and end
+// tokens included as the caller wants them. A sequence must have 1 to the
+// model's length of ids, each of them in the vocabulary.
+func (m *Model) EmbedIDs(ctx context.Context, sequences [][]int32) ([][]float32, error) {
+	if err := m.sentence.CheckIDs(sequences); err != nil {
+		return nil, fmt.Errorf("hugot: embed: %w", err)
+	}
+	vectors := make([][]float32, len(sequences))
+	for _, batch := range batches(sequences, m.widths) {
+		if err := m.embedBatch(ctx, sequences, batch, vectors); err != nil {
+			return nil, fmt.Errorf("hugot: embed: %w", err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("hugot: embed: %w", err)
+	}
+	return vectors, nil
+}
+
+var errClosed = errors.New("the model is closed")
+
+func (m *Model) embedBatch(ctx context.Context, sequences [][]int32, batch []int, vectors [][]float32) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if m.graph == nil {
+		return errClosed
+	}
+	rows := make([][]int32, len(batch))
+	for row, i := range batch {
+		rows[row] = sequences[i]
+	}
+	outputs, err := m.graph.run(rows)
+	if err != nil {
+		return err
+	}
+	for row, i := range batch {
+		if m.graph.pooled {
+			vectors[i], err = outputs[row], wordpiece.Normalise(outputs[row])
+		} else {
+			vectors[i], err = m.sentence.Pooling.Pool(outputs[row], m.dims)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
