@@ -158,6 +158,7 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 			return err
 		}
 		defer model.Close()
+		a.noteModel(model)
 		o.Embedder = model.Embedder
 	}
 	bar := newProgress(a)

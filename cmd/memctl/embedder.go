@@ -6,13 +6,23 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mallardmem/mallard/embed/hugot"
 	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
 )
 
+// What runs the graph of a folder.
+const (
+	throughORT   = "ONNX Runtime"
+	throughHugot = "hugot (pure Go)"
+)
+
 // embedder is an open embedding model; without one, Embedder is nil.
-type embedder struct{ engine.Embedder }
+type embedder struct {
+	engine.Embedder
+	runtime string // what runs a folder's graph; "" for tables, which have none
+}
 
 // Close gives the model's memory back.
 func (m embedder) Close() error {
@@ -28,7 +38,7 @@ func openModel(name string) (embedder, error) {
 	case "none":
 		return embedder{}, nil
 	case "static":
-		return embedder{static.New()}, nil
+		return embedder{Embedder: static.New()}, nil
 	}
 	path := name
 	info, err := os.Stat(path)
@@ -40,17 +50,60 @@ func openModel(name string) (embedder, error) {
 	case err != nil:
 		return embedder{}, usage("model %q; allowed: static, none, a folder or .table file, or the name of a folder under $MEMCTL_MODELS (see `memctl model list`)", name)
 	case info.IsDir():
-		m, err := onnx.Open(path, onnx.Options{})
-		if err != nil {
-			return embedder{}, err
-		}
-		return embedder{m}, nil
+		return openFolder(path)
 	case strings.HasSuffix(path, ".table"):
 		m, err := static.Open(path)
 		if err != nil {
 			return embedder{}, err
 		}
-		return embedder{m}, nil
+		return embedder{Embedder: m}, nil
 	}
 	return embedder{}, usage("model %s is neither a folder nor a .table file", path)
+}
+
+// openFolder opens a sentence-transformer folder with what graphRuntime finds. The vectors are the same.
+func openFolder(path string) (embedder, error) {
+	runtime, err := graphRuntime()
+	if err != nil {
+		return embedder{}, err
+	}
+	if runtime == throughORT {
+		m, err := onnx.Open(path, onnx.Options{})
+		if err != nil {
+			return embedder{}, err
+		}
+		return embedder{m, runtime}, nil
+	}
+	m, err := hugot.Open(path, hugot.Options{})
+	if err != nil {
+		return embedder{}, err
+	}
+	return embedder{m, m.Runtime()}, nil
+}
+
+// graphRuntime is ONNX Runtime where its library is found, else hugot. A library that MEMCTL_ORT names has to be there; none in
+// MEMCTL_ORT asks to do without.
+func graphRuntime() (string, error) {
+	asked := os.Getenv("MEMCTL_ORT")
+	if asked == "none" {
+		return throughHugot, nil
+	}
+	switch err := onnx.Load(""); {
+	case err == nil:
+		return throughORT, nil
+	case asked != "":
+		return "", err
+	}
+	return throughHugot, nil
+}
+
+// noteModel tells what runs a folder's graph, since the speed of the two differs by a factor of thirty.
+func (a *app) noteModel(m embedder) {
+	switch m.runtime {
+	case "":
+	case throughORT:
+		a.note("model %s through %s", m.Model(), m.runtime)
+	default:
+		a.note("model %s through %s; with an ONNX Runtime library, named in MEMCTL_ORT, it is some thirty times faster", m.Model(), m.runtime)
+	}
 }

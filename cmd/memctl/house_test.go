@@ -57,6 +57,31 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestEngineLinks keeps what runs models and serves networks out of programs that only want the engine.
+func TestEngineLinks(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./engine")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := strings.Fields(string(out))
+	if !slices.Contains(packages, module+"/engine") {
+		t.Fatalf("go list gave %d packages without the engine", len(packages))
+	}
+	for _, p := range packages {
+		for _, never := range []string{
+			"github.com/knights-analytics/", "github.com/gomlx/", "github.com/yalue/onnxruntime_go", "google.golang.org/grpc",
+			"github.com/modelcontextprotocol/", "github.com/fsnotify/",
+		} {
+			if strings.HasPrefix(p, never) {
+				t.Errorf("engine links %s", p)
+			}
+		}
+	}
+}
+
 func TestPackageNames(t *testing.T) {
 	forbidden := []string{"util", "utils", "common", "helper", "helpers", "types", "models", "service", "manager", "store"}
 	for _, p := range listPackages(t) {

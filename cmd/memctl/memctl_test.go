@@ -39,11 +39,16 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("testdata has no scripts: %v", err)
 	}
+	models, err := filepath.Abs(filepath.Join("..", "..", "embed", "hugot", "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Files: scripts,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MEMCTL_DB", filepath.Join(env.WorkDir, "memory.db"))
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("TESTMODELS", models)
 			env.Setenv("MEMCTL_FTS", os.Getenv("MEMCTL_FTS"))
 			return nil
 		},

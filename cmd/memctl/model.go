@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/embed/distill"
-	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/static"
+	"github.com/mallardmem/mallard/embed/wordpiece"
 	"github.com/mallardmem/mallard/engine"
 )
 
@@ -22,7 +22,8 @@ func newModelCommand(a *app) *cobra.Command {
 		Use:   "model",
 		Short: "List and make embedding models",
 		Long: `A model turns text into the vectors that recall compares. The built-in one, static, needs nothing. Any sentence-transformer
-folder with an ONNX graph can take its place where an ONNX Runtime library is found (MEMCTL_ORT).`,
+folder with an ONNX graph can take its place: through ONNX Runtime where its library is found (MEMCTL_ORT names one, or none), else
+through hugot, which needs nothing but is some thirty times slower.`,
 		Example: `  memctl model list`,
 	}
 	cmd.AddCommand(newModelListCommand(a), newModelDistillCommand(a))
@@ -31,17 +32,18 @@ folder with an ONNX graph can take its place where an ONNX Runtime library is fo
 
 // modelEntry is a model that --model accepts.
 type modelEntry struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"` // built in, folder, table
-	Path string `json:"path,omitempty"`
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`              // built in, folder, table
+	Runtime string `json:"runtime,omitempty"` // of a folder
+	Path    string `json:"path,omitempty"`
 }
 
 func newModelListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the models there are, and the file's",
-		Long: `List shows what --model accepts: the built-in model, and the folders and tables under $MEMCTL_MODELS; and which model the
-file's vectors are from.`,
+		Long: `List shows what --model accepts: the built-in model, and the folders and tables under $MEMCTL_MODELS; what runs a folder's
+graph here; and which model the file's vectors are from.`,
 		Example: `  memctl model list`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,9 +65,9 @@ file's vectors are from.`,
 			}
 			document := map[string]any{"models": models, "file": map[string]any{"model": stats.Model, "dims": stats.Dims}}
 			return a.answer(document, func() {
-				t := a.table("model", "kind", "path")
+				t := a.table("model", "kind", "runtime", "path")
 				for _, m := range models {
-					t.AppendRow([]any{m.Name, m.Kind, m.Path})
+					t.AppendRow([]any{m.Name, m.Kind, m.Runtime, m.Path})
 				}
 				t.Render()
 				a.printf("\nThe built-in model is %s. The file's vectors are from: %s.\n", static.New().Model(), cmp.Or(stats.Model, "none yet"))
@@ -90,6 +92,9 @@ func foundModels(folder string) (models []modelEntry, err error) {
 			m.Kind = "table"
 		case exists(filepath.Join(m.Path, "model.onnx")), exists(filepath.Join(m.Path, "onnx", "model.onnx")):
 			m.Kind = "folder"
+			if m.Runtime, err = graphRuntime(); err != nil {
+				return nil, err
+			}
 		default:
 			continue
 		}
@@ -151,10 +156,14 @@ func (a *app) distill(ctx context.Context, d distillFlags) error {
 		return err
 	}
 	defer m.Close()
-	teacher, ok := m.Embedder.(*onnx.Model)
+	teacher, ok := m.Embedder.(interface {
+		distill.Encoder
+		Tokenizer() *wordpiece.Tokenizer
+	})
 	if !ok {
 		return usage("from is %q; allowed: a sentence-transformer folder", d.from)
 	}
+	a.noteModel(m)
 	bar := newProgress(a)
 	defer bar.stop()
 	name := cmp.Or(d.name, strings.TrimSuffix(filepath.Base(d.out), ".table"))
