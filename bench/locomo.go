@@ -18,6 +18,8 @@ type LocomoConfig struct {
 	Data string
 	// Embedder makes the vectors. Nil: recall is lexical.
 	Embedder engine.Embedder
+	// Related brings related words into the lexical channel. Default the Embedder's, if it has them.
+	Related engine.Related
 	// Scale is how often every conversation is stored, each time under another name and with other ids: 1 to 1000. Default 1.
 	Scale int
 	// Sets are the weights that rank; RunLocomo uses the first. Default one, engine.TranscriptWeights.

@@ -59,7 +59,7 @@ func record(ctx context.Context, c LocomoConfig, do func(*recording) error) (err
 		return err
 	}
 	defer os.RemoveAll(folder)
-	if r.engine, err = engine.Open(ctx, filepath.Join(folder, "locomo.db"), engine.Options{Embedder: c.Embedder}); err != nil {
+	if r.engine, err = engine.Open(ctx, filepath.Join(folder, "locomo.db"), engine.Options{Embedder: c.Embedder, Related: c.Related}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.engine.Close()) }()

@@ -19,7 +19,9 @@ type Conversation struct {
 	Messages   int       `json:"messages"`
 	LastSaidAt time.Time `json:"last_said_at,omitzero"`
 
-	nextSeq int
+	nextSeq     int
+	last        *stand // of the last message; nil: there is none
+	lastSession string // the host's, of the last message
 }
 
 // AppendRequest adds messages to the end of a conversation, which is made when it does not exist.
@@ -103,15 +105,21 @@ func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendReq
 		return nil, err
 	}
 	conversation = &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: r.Conversation, Scope: scope, CreatedAt: e.now(), nextSeq: 1}
-	return conversation, c.appendRows("conversations", [][]driver.Value{{conversation.ID, conversation.Name, scope, nil, conversation.CreatedAt, int32(1)}})
+	return conversation, c.appendRows("conversations", [][]driver.Value{{conversation.ID, conversation.Name, scope, nil, conversation.CreatedAt, int32(1),
+		nil, nil, nil, nil}})
 }
 
 // findConversation gives nil when there is none of that name or id.
 func findConversation(ctx context.Context, c *connection, name string) (*Conversation, error) {
 	var v Conversation
-	found, err := c.one(ctx, "conversation_by_name", []any{&v.ID, &v.Name, &v.Scope, textOf(&v.Title), &v.CreatedAt, &v.nextSeq}, sql.Named("name", name))
+	var sessionNo, place sql.NullInt32
+	found, err := c.one(ctx, "conversation_by_name", []any{&v.ID, &v.Name, &v.Scope, textOf(&v.Title), &v.CreatedAt, &v.nextSeq,
+		&sessionNo, &place, textOf(&v.lastSession), timeOf(&v.LastSaidAt)}, sql.Named("name", name))
 	if err != nil || !found {
 		return nil, err
+	}
+	if sessionNo.Valid {
+		v.last = &stand{sessionNo.Int32, place.Int32}
 	}
 	return &v, nil
 }
@@ -152,8 +160,9 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 		seq++
 		known[m.Key] = m.ID
 		result.IDs = append(result.IDs, m.ID)
-		rows = append(rows, m.row(numbers[i]))
-		documents[i].describeMessage(m, conversation.Scope, numbers[i])
+		at := conversation.seat(m, numbers[i])
+		rows = append(rows, m.row(numbers[i], at))
+		documents[i].describeMessage(m, conversation.Scope, numbers[i], at)
 		fresh = append(fresh, documents[i])
 	}
 	result.Added = len(fresh)
@@ -166,13 +175,17 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 	if err := e.insertDocuments(ctx, c, fresh); err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, "conversation_next_seq", sql.Named("id", conversation.ID), sql.Named("next_seq", seq))
+	_, err = c.exec(ctx, "conversation_grown", sql.Named("id", conversation.ID), sql.Named("next_seq", seq),
+		sql.Named("session_no", conversation.last.sessionNo), sql.Named("place", conversation.last.place),
+		sql.Named("session", nullText(conversation.lastSession)), sql.Named("said_at", conversation.LastSaidAt))
 	return err
 }
 
 // describeMessage fills in what recall filters by.
-func (d *document) describeMessage(m *Message, scope string, docNo int32) {
+func (d *document) describeMessage(m *Message, scope string, docNo int32, at stand) {
 	d.no, d.ownerID, d.scope, d.conversationID, d.createdAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
+	d.stand, d.speaker = at, m.Speaker
+	d.read(m.Text)
 }
 
 // Conversations lists those that the agent may read, the one with the newest message first.
@@ -217,7 +230,7 @@ func (e *Engine) Messages(ctx context.Context, r MessagesRequest) (all []*Messag
 			return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(r.Conversation))
 		}
 		return c.each(ctx, "message_list", func(rows *sql.Rows) error {
-			m, _, err := scanMessage(rows)
+			m, _, _, err := scanMessage(rows)
 			all = append(all, m)
 			return err
 		}, sql.Named("conversation_id", conversation.ID), sql.Named("from", r.From), sql.Named("limit", int64(r.Limit)))

@@ -32,6 +32,7 @@ type connection struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
 	planned  int64 // documents in the file when the first of them was
+	recalls  int   // since the tables of recall were made
 }
 
 // openDatabase makes an instance of DuckDB with the file attached, and nothing else in it.
@@ -64,7 +65,7 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 			}
 			attached = true
 		}
-		return execText(ctx, execer, sqlfiles.Query("use"))
+		return execText(ctx, execer, sqlfiles.Query("use")+sqlfiles.Query("recall_tables"))
 	})
 	if err != nil {
 		return nil, err
@@ -205,6 +206,18 @@ func (c *connection) renew(documents int64) {
 		stmt.Close()
 	}
 	c.prepared, c.planned = map[string]*sql.Stmt{}, documents
+}
+
+// maxRecalls is how many recalls the tables of recall last.
+const maxRecalls = 500
+
+// forgetRecall empties the tables of recall, for the next one.
+func (c *connection) forgetRecall(ctx context.Context) error {
+	name := "recall_clear"
+	if c.recalls++; c.recalls > maxRecalls {
+		name, c.recalls = "recall_tables", 0
+	}
+	return c.execDDL(ctx, sqlfiles.Query(name))
 }
 
 // query runs a named query that gives rows.

@@ -189,7 +189,14 @@ func (e *Engine) shut() error {
 }
 
 // read runs do in a transaction that sees one state of the file.
-func (e *Engine) read(ctx context.Context, op string, do func(c *connection) error) (err error) {
+func (e *Engine) read(ctx context.Context, op string, do func(c *connection) error) error {
+	return e.lend(ctx, op, func(c *connection) error {
+		return c.reading(ctx, func() error { return do(c) })
+	})
+}
+
+// lend runs do with a connection that nobody else has meanwhile.
+func (e *Engine) lend(ctx context.Context, op string, do func(c *connection) error) error {
 	e.using.RLock()
 	defer e.using.RUnlock()
 	if e.closed {
@@ -201,7 +208,7 @@ func (e *Engine) read(ctx context.Context, op string, do func(c *connection) err
 	}
 	defer e.giveBack(c)
 	c.renew(e.size.Load())
-	if err := c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", func() error { return do(c) }); err != nil {
+	if err := do(c); err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	return nil
@@ -251,6 +258,11 @@ func (e *Engine) lock(ctx context.Context) error {
 }
 
 func (e *Engine) unlock() { <-e.writer }
+
+// reading runs do in a transaction that sees one state of the file.
+func (c *connection) reading(ctx context.Context, do func() error) error {
+	return c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
+}
 
 // transaction commits what do did, or rolls it back.
 func (c *connection) transaction(ctx context.Context, begin string, do func() error) (err error) {

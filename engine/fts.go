@@ -76,7 +76,7 @@ func (e *Engine) ftsIndex(ctx context.Context, c *connection) (*FTSIndex, error)
 
 func (x *FTSIndex) fresh() bool { return x != nil && !x.Stale }
 
-// ftsReady reports whether the recall in whose transaction c is may take its words from the query fts_postings. If not, though fts
+// ftsReady reports whether the recall in whose transaction c is may take its words from the query recall_ask_fts. If not, though fts
 // was asked for, postings have the same, and notice says why. Call refreshFTS before that transaction begins.
 func (e *Engine) ftsReady(ctx context.Context, c *connection) (ready bool, notice string, err error) {
 	if e.opts.Lexical != FTSBackend {

@@ -157,7 +157,7 @@ func TestFTSPostings(t *testing.T) {
 		}
 		for _, asked := range [][]Kind{Kinds(), {MemoryKind}, {MessageKind}, {}} {
 			found := 0
-			err := c.each(ctx, "fts_postings", func(rows *sql.Rows) error {
+			err := eachFTSHit(ctx, c, terms, asked, func(rows *sql.Rows) error {
 				var k key
 				var tf float32
 				if err := rows.Scan(&k.term, &k.kind, &k.doc, &tf); err != nil {
@@ -167,7 +167,7 @@ func TestFTSPostings(t *testing.T) {
 					t.Errorf("%+v: %v, postings have %v", k, tf, want[k])
 				}
 				return nil
-			}, sql.Named("terms", terms), sql.Named("kinds", filterArg(asked)))
+			})
 			if err != nil {
 				return err
 			}
@@ -184,6 +184,27 @@ func TestFTSPostings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// eachFTSHit calls scan for every row that a recall takes from the extension's index.
+func eachFTSHit(ctx context.Context, c *connection, terms []string, kinds []Kind, scan func(*sql.Rows) error) error {
+	if err := c.forgetRecall(ctx); err != nil {
+		return err
+	}
+	if _, err := c.exec(ctx, "recall_ask_fts", sql.Named("terms", terms), sql.Named("kinds", filterArg(kinds))); err != nil {
+		return err
+	}
+	rows, err := c.conn.QueryContext(ctx, "FROM temp.main.fts_hits")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // TestFTSWhileOthersWrite: recalls that refresh the index at once, beside a writer, see either all of a state or are sent to postings.
@@ -214,10 +235,10 @@ func TestFTSWhileOthersWrite(t *testing.T) {
 					if err := c.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM documents WHERE live").Scan(&live); err != nil {
 						return err
 					}
-					err = c.each(t.Context(), "fts_postings", func(*sql.Rows) error {
+					err = eachFTSHit(t.Context(), c, []string{"tea"}, Kinds(), func(*sql.Rows) error {
 						indexed++
 						return nil
-					}, sql.Named("terms", []string{"tea"}), sql.Named("kinds", filterArg(Kinds())))
+					})
 					if live != indexed {
 						t.Errorf("%v documents, %v in the index", live, indexed)
 					}

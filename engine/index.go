@@ -7,7 +7,11 @@ import (
 	"database/sql/driver"
 	"iter"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 // Kind says what a document is.
@@ -42,11 +46,18 @@ type document struct {
 	ownerID        string
 	scope          string
 	conversationID string
+	stand          stand
+	speaker        string
 	category       string
 	tier           string
 	createdAt      time.Time
 	validFrom      time.Time
 	invalidatedAt  time.Time
+	characters     int32
+	asks           bool
+	endsAsking     bool
+	tells          float32
+	noise          bool // a greeting, or the record of a look-up that found nothing
 	retired        bool // its owner is forgotten: the row stays, the index has nothing of it
 	words          indexed
 	vector         []float32 // nil: none
@@ -92,10 +103,18 @@ func (e *Engine) insertIndex(ctx context.Context, c *connection, docs []*documen
 func documentRows(docs []*document) [][]driver.Value {
 	rows := make([][]driver.Value, len(docs))
 	for i, d := range docs {
-		rows[i] = []driver.Value{d.no, string(d.kind), d.ownerID, d.scope, nullText(d.conversationID), nullText(d.category), nullText(d.tier),
-			d.createdAt, nullTime(d.validFrom), nullTime(d.invalidatedAt), d.words.length, !d.retired}
+		rows[i] = []driver.Value{d.no, string(d.kind), d.ownerID, d.scope, nullText(d.conversationID), d.stand.sessionNo, d.stand.place,
+			nullText(d.speaker), nullText(d.category), nullText(d.tier), d.createdAt, nullTime(d.validFrom), nullTime(d.invalidatedAt),
+			d.words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.retired}
 	}
 	return rows
+}
+
+// read fills in what recall wants to know of a text.
+func (d *document) read(s string) {
+	s = strings.TrimSpace(s)
+	d.characters, d.noise = int32(utf8.RuneCountInString(s)), text.IsRecallNoise(s)
+	d.asks, d.endsAsking = strings.ContainsAny(s, "?？"), strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
 }
 
 // posting is a row of postings.
@@ -165,7 +184,9 @@ func (e *Engine) updateDocument(ctx context.Context, c *connection, d *document)
 	_, err := c.exec(ctx, "document_update", sql.Named("doc_no", d.no), sql.Named("scope", d.scope),
 		sql.Named("category", nullText(d.category)), sql.Named("tier", nullText(d.tier)), sql.Named("created_at", d.createdAt),
 		sql.Named("valid_from", nullTime(d.validFrom)), sql.Named("invalidated_at", nullTime(d.invalidatedAt)),
-		sql.Named("length", d.words.length), sql.Named("live", !d.retired))
+		sql.Named("length", d.words.length), sql.Named("characters", d.characters), sql.Named("asks", d.asks),
+		sql.Named("ends_asking", d.endsAsking), sql.Named("tells", d.tells), sql.Named("noise", d.noise),
+		sql.Named("live", !d.retired))
 	return err
 }
 

@@ -134,8 +134,7 @@ func (x *lexicalComparison) run(ctx context.Context, c *connection) error {
 // questions gives the terms of each question to a kind.
 func (x *lexicalComparison) questions(ctx context.Context, c *connection, kind Kind) (all [][]string, err error) {
 	for _, question := range x.request.Questions {
-		terms, _ := x.engine.terms(question)
-		all = append(all, terms)
+		all = append(all, x.engine.understand(question).terms)
 	}
 	if x.request.Questions != nil {
 		return all, nil

@@ -36,19 +36,20 @@ func (m *Message) embedded() string {
 }
 
 // row gives the message as the columns of the table messages, in their order.
-func (m *Message) row(docNo int32) []driver.Value {
+func (m *Message) row(docNo int32, at stand) []driver.Value {
 	return []driver.Value{m.ID, docNo, m.ConversationID, int32(m.Seq), nullText(m.Key), nullText(m.Session), m.Role, nullText(m.Speaker),
-		m.Text, nullText(m.Caption), m.SaidAt, m.RecordedAt}
+		m.Text, nullText(m.Caption), m.SaidAt, m.RecordedAt, at.sessionNo, at.place}
 }
 
 // scanMessage reads a row of the query message_list.
-func scanMessage(rows *sql.Rows, more ...any) (*Message, int32, error) {
+func scanMessage(rows *sql.Rows, more ...any) (*Message, int32, stand, error) {
 	var m Message
 	var docNo int32
+	var at stand
 	dest := []any{&m.ID, &docNo, &m.ConversationID, &m.Seq, textOf(&m.Key), textOf(&m.Session), &m.Role, textOf(&m.Speaker),
-		&m.Text, textOf(&m.Caption), &m.SaidAt, &m.RecordedAt}
+		&m.Text, textOf(&m.Caption), &m.SaidAt, &m.RecordedAt, &at.sessionNo, &at.place}
 	err := rows.Scan(append(dest, more...)...)
-	return &m, docNo, err
+	return &m, docNo, at, err
 }
 
 // normalise fills defaults and reports what can't be mended. at is the time of the write.

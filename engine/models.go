@@ -2,6 +2,10 @@ package engine
 
 import "context"
 
+// Related gives words that mean nearly the same as a word, nearest first, each with the cosine of the two; none for a word it does not
+// know. The word is in lower case without accents. It must be fast and safe for concurrent use.
+type Related func(word string) (words []string, cosines []float32)
+
 // Embedder turns text into vectors of one length. Implementations live under embed; any other that keeps these rules will do.
 // It must be safe for concurrent use.
 type Embedder interface {

@@ -12,6 +12,9 @@ import (
 type Options struct {
 	// Embedder makes the vectors. Nil: what is written has none (its coverage in Stats falls) and recall is lexical.
 	Embedder Embedder
+	// Related brings related words into the lexical channel, as far as the weights let it. Default the Embedder's own method of
+	// that name, if it has one.
+	Related Related
 	// ReplaceModel accepts an Embedder that is not the one of the file's vectors: nothing new gets a vector and recall is
 	// lexical until RebuildIndex has embedded everything anew. Default false: ErrModelMismatch.
 	ReplaceModel bool
@@ -46,6 +49,11 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = 256
+	}
+	if own, ok := o.Embedder.(interface {
+		Related(word string) (words []string, cosines []float32)
+	}); ok && o.Related == nil {
+		o.Related = own.Related
 	}
 	if o.Lexical == "" {
 		o.Lexical = PostingsBackend

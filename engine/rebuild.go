@@ -103,6 +103,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 		return err
 	}
 	defer c.close()
+	seats := seats{}
 	err = c.each(ctx, "memory_export", func(rows *sql.Rows) error {
 		m, docNo, err := scanMemory(rows)
 		if err != nil {
@@ -110,6 +111,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 		}
 		d := &document{kind: MemoryKind}
 		d.describe(m, docNo)
+		d.stand = seats.seat(m, docNo)
 		if !d.retired {
 			d.words = e.analyse(m.fields())
 		}
@@ -120,12 +122,12 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	}
 	return c.each(ctx, "message_all", func(rows *sql.Rows) error {
 		var scope string
-		m, docNo, err := scanMessage(rows, &scope)
+		m, docNo, at, err := scanMessage(rows, &scope)
 		if err != nil {
 			return err
 		}
 		d := &document{kind: MessageKind, words: e.analyse(m.fields())}
-		d.describeMessage(m, scope, docNo)
+		d.describeMessage(m, scope, docNo, at)
 		return do(d)
 	})
 }
@@ -189,7 +191,7 @@ func (e *Engine) missing(ctx context.Context, after int32) (docs []*document, te
 		}
 		err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
 			var scope string
-			m, _, err := scanMessage(rows, &scope)
+			m, _, _, err := scanMessage(rows, &scope)
 			if err == nil {
 				byID[m.ID] = m.embedded()
 			}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,19 +117,6 @@ func (e *Engine) mode(q RecallQuery, tags []string) (Mode, error) {
 		return "", fmt.Errorf("%w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", ErrNoEmbedder, q.Mode)
 	}
 	return q.Mode, nil
-}
-
-// terms gives the words of the lexical query: the index's terms, and as they are written.
-func (e *Engine) terms(query string) (terms, surfaces []string) {
-	for _, token := range e.analyzer.QueryTokens(query) {
-		terms = append(terms, token.Term)
-	}
-	for _, token := range e.analyzer.Tokens(query) {
-		if !slices.Contains(surfaces, token.Surface) {
-			surfaces = append(surfaces, token.Surface)
-		}
-	}
-	return terms, surfaces
 }
 
 // lexicalText is the text that the lexical channel is asked.

@@ -43,9 +43,16 @@ type Candidate struct {
 	ID           string   `json:"id"`
 	Kind         Kind     `json:"kind"`
 	Cosine       *float64 `json:"cosine,omitempty"`        // of query and document, -1 to 1
-	Raw          *float64 `json:"bm25,omitempty"`          // natural logarithm
+	NearCosine   *float64 `json:"near_cosine,omitempty"`   // with its neighbours
+	Raw          *float64 `json:"bm25,omitempty"`          // with its neighbours; natural logarithm
 	VectorScore  *float64 `json:"vector_score,omitempty"`  // normalised as the weights say
 	LexicalScore *float64 `json:"lexical_score,omitempty"` // likewise
+	SessionScore *float64 `json:"session_score,omitempty"` // of its session's words, by the best session; nil: none of them
+	DateScore    *float64 `json:"date_score,omitempty"`    // how well it fits the date in the query; nil: the query has none
+	SpeakerScore *float64 `json:"speaker_score,omitempty"` // 1 when said by the one speaker the query names; nil: it names none, or several
+	ReplyScore   *float64 `json:"reply_score,omitempty"`   // relevance of the question just before; nil: there is none
+	Tells        float64  `json:"tells"`                   // how much it tells of the one who says it
+	Asks         bool     `json:"asks"`                    // it ends with a question
 	Fused        float64  `json:"fused"`
 	Reranked     float64  `json:"reranked"`
 	Recency      float64  `json:"recency"`
@@ -55,6 +62,18 @@ type Candidate struct {
 	Decayed      float64  `json:"decayed"`             // the final score
 	Deferred     bool     `json:"deferred"`            // too similar to a better one
 	Dropped      string   `json:"dropped,omitempty"`   // the stage that dropped it
+}
+
+// settle fills in the stages after fusion where none of them changes anything.
+func (c *Candidate) settle() {
+	c.Reranked, c.Recency, c.Importance, c.LengthNorm, c.Decayed = c.Fused, c.Fused, c.Fused, c.Fused, c.Fused
+}
+
+// ranked is the candidate with what the stages after fusion made of it.
+func (c Candidate) ranked(stages Candidate) Candidate {
+	c.Reranked, c.Recency, c.Importance, c.LengthNorm = stages.Reranked, stages.Recency, stages.Importance, stages.LengthNorm
+	c.Composite, c.Decayed, c.Deferred, c.Dropped = stages.Composite, stages.Decayed, stages.Deferred, stages.Dropped
+	return c
 }
 
 // Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders. It is empty

@@ -258,6 +258,14 @@ func (e *Engine) insertMemories(ctx context.Context, c *connection, drafts []*dr
 	if err != nil {
 		return err
 	}
+	memories := make([]*Memory, len(drafts))
+	for i, d := range drafts {
+		memories[i] = d.memory
+	}
+	seats, err := e.seatsOf(ctx, c, memories)
+	if err != nil {
+		return err
+	}
 	var rows, relations [][]driver.Value
 	documents := make([]*document, len(drafts))
 	for i, d := range drafts {
@@ -268,6 +276,7 @@ func (e *Engine) insertMemories(ctx context.Context, c *connection, drafts []*dr
 		rows = append(rows, row)
 		relations = append(relations, d.memory.relationRows()...)
 		d.document.describe(d.memory, numbers[i])
+		d.document.stand = seats.seat(d.memory, numbers[i])
 		documents[i] = d.document
 		if d.supersede != nil {
 			if err := e.end(ctx, c, d); err != nil {
@@ -289,6 +298,7 @@ func (d *document) describe(m *Memory, docNo int32) {
 	d.no, d.ownerID, d.scope, d.category, d.tier = docNo, m.ID, m.Scope, string(m.Category), string(m.Tier)
 	d.createdAt, d.validFrom, d.invalidatedAt = m.CreatedAt, m.ValidFrom, m.InvalidatedAt
 	d.retired = !m.RetiredAt.IsZero()
+	d.read(m.Text)
 }
 
 func (m *Memory) relationRows() (rows [][]driver.Value) {

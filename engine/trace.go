@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 // Trace is the record of one recall, step by step. It is filled as far as the recall got, also when it failed.
@@ -11,6 +13,7 @@ type Trace struct {
 	LexicalQuery string        `json:"lexical_query,omitempty"` // after expansion
 	Terms        []string      `json:"terms,omitempty"`         // what the index was asked
 	Tags         []string      `json:"tags,omitempty"`
+	Dates        []text.Period `json:"dates,omitempty"` // that the query names
 	Stages       []Stage       `json:"stages"`
 	Drops        []Drop        `json:"drops"` // largest first
 	Duration     time.Duration `json:"duration_ns"`
@@ -56,19 +59,31 @@ var rankStages = []struct {
 	{"limit", func(c *Candidate) float64 { return c.Decayed }},
 }
 
+// gathered is what the query recall_candidates says of all candidates.
+type gathered struct {
+	candidates, vector, lexical int
+	lowest, highest             float64
+}
+
 // gathered records the stages of the query recall_candidates.
-func (t *Trace) gathered(candidates []Candidate, took time.Duration) {
-	vector, lexical := 0, 0
-	for i := range candidates {
-		if candidates[i].Cosine != nil {
-			vector++
+func (t *Trace) gathered(all gathered, took time.Duration) {
+	t.Stages = append(t.Stages, Stage{Name: "vector", After: all.vector, Duration: took}, Stage{Name: "lexical", After: all.lexical},
+		Stage{Name: "fusion", Before: all.candidates, After: all.candidates, Lowest: all.lowest, Highest: all.highest})
+}
+
+// settled records the stages after fusion where only the limit dropped anything.
+func (t *Trace) settled(hits []Candidate) {
+	last := t.Stages[len(t.Stages)-1]
+	for _, s := range rankStages {
+		entry := Stage{s.name, last.After, last.After, last.Lowest, last.Highest, 0}
+		if s.name == "limit" {
+			entry = stage(s.name, last.After, hits, s.score)
+			if dropped := entry.Before - entry.After; dropped > 0 {
+				t.Drops = []Drop{{s.name, entry.Before, entry.After, dropped}}
+			}
 		}
-		if candidates[i].Raw != nil {
-			lexical++
-		}
+		t.Stages = append(t.Stages, entry)
 	}
-	t.Stages = append(t.Stages, Stage{Name: "vector", After: vector, Duration: took}, Stage{Name: "lexical", After: lexical},
-		stage("fusion", len(candidates), candidates, func(c *Candidate) float64 { return c.Fused }))
 }
 
 // ranked records the stages of the query recall_rank.

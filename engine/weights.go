@@ -14,11 +14,23 @@ import (
 // Weights is every tunable number of ranking. The SQL type weights says what each is for, and so does docs/recall.md.
 type Weights struct {
 	Pool           int     `json:"pool"`
+	Whole          int     `json:"whole"`
 	K1             float64 `json:"k1"`
 	B              float64 `json:"b"`
+	Counted        string  `json:"counted"`
 	Normalise      string  `json:"normalise"`
 	Vector         float64 `json:"vector"`
 	Lexical        float64 `json:"lexical"`
+	Near           float64 `json:"near"`
+	Far            float64 `json:"far"`
+	Session        float64 `json:"session"`
+	Date           float64 `json:"date"`
+	DateDays       float64 `json:"date_days"`
+	Speaker        float64 `json:"speaker"`
+	Reply          float64 `json:"reply"`
+	Tells          float64 `json:"tells"`
+	Question       float64 `json:"question"`
+	Related        float64 `json:"related"`
 	MinScore       float64 `json:"min_score"`
 	Rerank         string  `json:"rerank"`
 	Decay          string  `json:"decay"`
@@ -40,7 +52,7 @@ type Weights struct {
 // these scores were made for: with the built-in model that one drops one right answer in seven (docs/recall.md).
 func MemoryWeights() Weights {
 	return Weights{
-		Pool: 20, K1: 1.2, B: 0.75, Normalise: "absolute", Vector: 0.7, Lexical: 0.3, MinScore: 0.3, Rerank: "light",
+		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Lexical: 0.3, DateDays: 14, MinScore: 0.3, Rerank: "light",
 		Decay: "engine", Recency: 0.1, RecencyDays: 14, Importance: true, LengthAnchor: 500,
 		LifeDays: 60, Reinforcement: 0.5, MaxLife: 3, HardMinScore: 0.25, Noise: true, Diversity: 0.85,
 	}
@@ -49,7 +61,8 @@ func MemoryWeights() Weights {
 // TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back.
 func TranscriptWeights() Weights {
 	return Weights{
-		Pool: 200, K1: 1.2, B: 0.5, Normalise: "maximum", Vector: 0.5, Lexical: 0.5, Rerank: "none", Decay: "none",
+		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Lexical: 1, Near: 0.5, Far: 0.2, Session: 0.3,
+		Date: 0.5, DateDays: 14, Speaker: 0.25, Reply: 0.2, Tells: 0.3, Question: 0.2, Related: 0.5, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
 	}
 }
@@ -74,7 +87,9 @@ func (w Weights) validate() error {
 		value      float64
 		least, max float64
 	}{
-		{"pool", float64(w.Pool), 10, 10_000}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"lexical", w.Lexical, 0, 1},
+		{"pool", float64(w.Pool), 10, 2000}, {"whole", float64(w.Whole), 0, 100_000}, {"near", w.Near, 0, 1}, {"far", w.Far, 0, 1},
+		{"session", w.Session, 0, 1}, {"date", w.Date, 0, 1}, {"date_days", w.DateDays, 0.1, 3650}, {"speaker", w.Speaker, 0, 1},
+		{"reply", w.Reply, 0, 1}, {"tells", w.Tells, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"lexical", w.Lexical, 0, 1},
 		{"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
 		{"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
 		{"max_life", w.MaxLife, 1, 10}, {"hard_min_score", w.HardMinScore, 0, 1}, {"diversity", w.Diversity, 0, 1},
@@ -84,9 +99,15 @@ func (w Weights) validate() error {
 		}
 	}
 	return firstError(
+		member("counted", w.Counted, []string{"kind", "asked"}),
 		member("normalise", w.Normalise, []string{"absolute", "maximum"}),
 		member("rerank", w.Rerank, []string{"light", "none"}),
 		member("decay", w.Decay, []string{"engine", "simple", "none"}))
+}
+
+// settled reports whether nothing after fusion changes the order of messages.
+func (w Weights) settled() bool {
+	return w.MinScore == 0 && w.Rerank == "none" && w.LengthAnchor == 0 && w.HardMinScore == 0 && !w.Noise && w.Diversity == 1
 }
 
 // arg is the weights as the query parameter $weights, which SQL casts to the type weights.

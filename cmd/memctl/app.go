@@ -159,7 +159,7 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		}
 		defer model.Close()
 		a.noteModel(model)
-		o.Embedder = model.Embedder
+		o.Embedder, o.Related = model.Embedder, relatedWords
 	}
 	bar := newProgress(a)
 	defer bar.stop()

@@ -70,7 +70,7 @@ conversation at a time and measures on it the set that is best on the others. JS
 				return err
 			}
 			defer model.Close()
-			c.Embedder = model.Embedder
+			c.Embedder, c.Related = model.Embedder, relatedWords
 			bar := newProgress(a)
 			defer bar.stop()
 			c.Progress = bar.report

@@ -89,7 +89,7 @@ func (a *app) playDemo(ctx context.Context, path string) (*played, error) {
 		return nil, err
 	}
 	defer model.Close()
-	e, err := engine.Open(ctx, path, engine.Options{Embedder: model.Embedder, Now: demoNow})
+	e, err := engine.Open(ctx, path, engine.Options{Embedder: model.Embedder, Related: relatedWords, Now: demoNow})
 	if err != nil {
 		return nil, err
 	}

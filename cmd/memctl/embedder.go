@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/mallardmem/mallard/embed/hugot"
 	"github.com/mallardmem/mallard/embed/onnx"
@@ -32,13 +33,18 @@ func (m embedder) Close() error {
 	return nil
 }
 
+// relatedWords are those of the built-in table, whatever the model is, and without one too.
+func relatedWords(word string) (words []string, cosines []float32) { return builtin().Related(word) }
+
+var builtin = sync.OnceValue(static.New)
+
 // openModel opens what --model names: static, none, a folder, a table file, or the name of a folder under $MEMCTL_MODELS.
 func openModel(name string) (embedder, error) {
 	switch name {
 	case "none":
 		return embedder{}, nil
 	case "static":
-		return embedder{Embedder: static.New()}, nil
+		return embedder{Embedder: builtin()}, nil
 	}
 	path := name
 	info, err := os.Stat(path)

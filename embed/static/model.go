@@ -91,8 +91,9 @@ func (m *Model) EmbedTexts(ctx context.Context, texts []string) ([][]float32, er
 }
 
 // EmbedQuery gives the unit vector of a query in which each token counts as
-// much as weight says of its word, cut to 0 to 1, and punctuation as much as
-// the lightest word that counts at all. A query whose words all weigh nothing,
+// much as the square root of what weight says of its word, cut to 0 to 1 (the
+// root, because the table itself weighs rare tokens more already), and
+// punctuation as much as the lightest word that counts at all. A query whose words all weigh nothing,
 // and a nil weight, give the plain vector.
 func (m *Model) EmbedQuery(ctx context.Context, text string, weight func(word string) float64) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
@@ -124,7 +125,7 @@ func wordWeights(e *wordpiece.Encoding, weight func(word string) float64) []floa
 		if !(w > 0) { // NaN too
 			continue
 		}
-		weights[i] = float32(min(w, 1))
+		weights[i] = float32(math.Sqrt(min(w, 1)))
 		if least == 0 || weights[i] < least {
 			least = weights[i]
 		}

@@ -29,6 +29,13 @@ CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical
 CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
+-- Talk ----------------------------------------------------------------------------------------------------------------
+
+-- 1 within the period, and less the farther away: 1/e at the given number of days.
+CREATE OR REPLACE MACRO date_fit(said_at, period_from, period_until, days) AS
+    CASE WHEN said_at >= period_from AND said_at < period_until THEN 1
+         ELSE exp(-greatest(days_between(said_at, period_from), days_between(period_until, said_at)) / days) END;
+
 -- Boosts --------------------------------------------------------------------------------------------------------------
 
 -- Adds up to weight to what is new. e_fold is the age at which 1/e of it is left; 0 is off. A date in the future counts as now.
@@ -92,12 +99,6 @@ CREATE OR REPLACE MACRO memory_composite(created_at, last_accessed_at, accesses,
         memory_recency(created_at, last_accessed_at, accesses, importance, tier, temporal_type, asked_at),
         decay_frequency(accesses, days_between(created_at, coalesce(last_accessed_at, created_at))),
         importance * confidence);
-
--- Noise ---------------------------------------------------------------------------------------------------------------
-
--- What never answers a question: a bare greeting, the record of a look-up that found nothing.
-CREATE OR REPLACE MACRO is_noise(txt) AS
-    regexp_matches(txt, '(?is)^\s*(?:(?:hi|hello|hey|good (?:morning|evening)|greetings)(?: there)?[\s.!,]*|(?:.*\W)?query\s*(?:->|→)\s*(?:none|no explicit solution|unknown|not found)(?:\W.*)?|user asked for\W.*\W(?:none|no explicit solution|unknown|not found)[\s.!]*|(?:[^.!?]{0,80}:\s*)?no explicit solution(?: found)?[\s.!]*)$');
 
 -- Diversity -----------------------------------------------------------------------------------------------------------
 

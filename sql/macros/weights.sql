@@ -2,11 +2,23 @@
 DROP TYPE IF EXISTS weights;
 CREATE TYPE weights AS STRUCT(
     pool            INTEGER,  -- fewest candidates per channel; twice the limit when that is more
+    whole           INTEGER,  -- every document is a candidate where there are no more than this
     k1              DOUBLE,   -- BM25: how soon repetition of a word stops counting
     b               DOUBLE,   -- BM25: how much long documents are held back, 0 to 1
+    counted         VARCHAR,  -- where rarity and the average length are counted: 'kind': in all documents of a kind; 'asked': in those asked
     normalise       VARCHAR,  -- 'absolute': each score by its own formula; 'maximum': by the best of the query
     vector          DOUBLE,   -- share of the vector channel in the fused score
     lexical         DOUBLE,   -- share of the lexical channel in the fused score
+    near            DOUBLE,   -- share of the direct neighbours in what is scored, 0 is off
+    far             DOUBLE,   -- share of the neighbours two places away, 0 is off
+    session         DOUBLE,   -- share of the session's own lexical score, 0 is off
+    date            DOUBLE,   -- share of the fit to a date in the question, 0 is off
+    date_days       DOUBLE,   -- e-folding distance from that date
+    speaker         DOUBLE,   -- share of being said by the one person the question names, 0 is off
+    reply           DOUBLE,   -- share of the score of a question just before, 0 is off
+    tells           DOUBLE,   -- share of how much it tells of the one who says it, 0 is off
+    question        DOUBLE,   -- taken off what ends with a question, 0 is off
+    related         DOUBLE,   -- what a word related to one of the question adds to its frequency, times the square of their cosine; 0 is off
     min_score       DOUBLE,   -- floor of the fused score, 0 is off
     rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'none'
     decay           VARCHAR,  -- 'engine': composite of use, age and importance; 'simple': age; 'none'

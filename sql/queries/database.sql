@@ -11,16 +11,26 @@ SET GLOBAL disabled_optimizers = 'statistics_propagation,row_group_pruner';
 SET GLOBAL temp_directory = '{temporary}';
 SET GLOBAL force_compression = 'uncompressed';
 SET GLOBAL checkpoint_threshold = '{checkpoint}';
-SET GLOBAL dynamic_or_filter_threshold = 2000;
+SET GLOBAL dynamic_or_filter_threshold = 500;
 SET GLOBAL autoinstall_known_extensions = false;
 SET GLOBAL autoload_known_extensions = false;
 SET GLOBAL TimeZone = 'UTC';
 
 -- name: use
--- Each connection works in the attached file, and has a place of its own for the recall under way.
+-- Each connection works in the attached file.
 USE mallard;
-CREATE TEMP TABLE asking (weights VARCHAR, asked_at TIMESTAMP, rerankable BOOLEAN, hits BIGINT);
-CREATE TEMP TABLE candidates (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE);
+
+-- name: recall_tables
+-- Each connection has a place of its own for the recall under way: what is asked, and what is offered for ranking. They are made
+-- anew now and then, since the rows that were deleted would go on taking room and time.
+CREATE OR REPLACE TEMP TABLE asking (
+    weights VARCHAR, asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT, offers BIGINT,
+    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tags VARCHAR[],
+    since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
+CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUBLE, in_postings BOOLEAN);
+CREATE OR REPLACE TEMP TABLE fts_hits (term VARCHAR, kind VARCHAR, doc_no INTEGER, tf FLOAT);
+CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[]);
+CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE);
 
 -- name: seal
 -- A file opened for reading gives no way out to other files, and no way to open one.

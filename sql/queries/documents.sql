@@ -5,7 +5,8 @@ SELECT nextval('doc_nos')::INTEGER FROM range($n::BIGINT);
 -- name: document_update
 -- What recall filters by, after its owner changed.
 UPDATE documents SET scope = $scope, category = $category, tier = $tier, created_at = $created_at::TIMESTAMP,
-    valid_from = $valid_from::TIMESTAMP, invalidated_at = $invalidated_at::TIMESTAMP, length = $length, live = $live
+    valid_from = $valid_from::TIMESTAMP, invalidated_at = $invalidated_at::TIMESTAMP, length = $length, characters = $characters,
+    asks = $asks, ends_asking = $ends_asking, tells = $tells, noise = $noise, live = $live
 WHERE doc_no = $doc_no;
 
 -- name: document_length

@@ -57,8 +57,9 @@ SELECT coalesce(sum(estimated_size), 0)::BIGINT AS documents, count(*) AS kinds,
 FROM duckdb_tables()
 WHERE database_name = current_database() AND table_name = 'docs' AND schema_name IN (SELECT 'fts_main_' || unnest($kinds::VARCHAR[]) || '_texts');
 
--- name: fts_postings
--- What postings has of these terms, from the index of the extension, which the file must have.
+-- name: recall_ask_fts
+-- Puts what postings has of these terms into fts_hits, from the index of the extension, which the file must have.
+INSERT INTO temp.main.fts_hits
 WITH memory_hits AS (
     SELECT termid, docid, count(*) AS n
     FROM fts_main_memory_texts.terms

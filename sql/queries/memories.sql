@@ -42,6 +42,14 @@ FROM memories AS m
 WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])
 ORDER BY doc_no;
 
+-- name: memory_seats
+-- The last stand in the talk of the memories noted from these source sessions.
+SELECT m.scope, m.source_session, min(d.session_no), max(d.place)
+FROM memories AS m
+JOIN documents AS d USING (doc_no)
+WHERE m.source_session IN (SELECT unnest($sessions::VARCHAR[]))
+GROUP BY m.scope, m.source_session;
+
 -- name: memories_by_id
 SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
                      history::VARCHAR AS history, extra::VARCHAR AS extra),
