@@ -25,7 +25,9 @@ const talkFile = "testdata/talk.json"
 
 func TestRunLocomo(t *testing.T) {
 	var saved bytes.Buffer
-	report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Save: &saved})
+	words := engine.TranscriptWeights() // of each turn alone: one that shares none with a question is not found
+	words.Whole, words.Near, words.Far, words.Session, words.Date, words.Speaker, words.Reply, words.Tells, words.Question, words.Related = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+	report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Save: &saved, Sets: []bench.WeightSet{{Name: "words", Weights: words}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func TestRunLocomo(t *testing.T) {
 	fifth := perfect
 	fifth.Questions = 1
 	want := &bench.LocomoReport{
-		Model: "none", Weights: "transcript", Conversations: 2, Turns: 8,
+		Model: "none", Weights: "words", Conversations: 2, Turns: 8,
 		Figures: bench.Figures{Questions: 4, SessionAny5: 1, SessionAny10: 1, SessionAll5: 0.75, SessionAll10: 0.75,
 			SessionRecall10: 0.875, TurnAny10: 1, TurnRecall10: 0.875},
 		Categories: map[string]bench.Figures{"1": first, "2": third, "5": fifth},
