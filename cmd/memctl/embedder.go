@@ -103,13 +103,13 @@ func graphRuntime() (string, error) {
 	return throughHugot, nil
 }
 
-// noteModel tells what runs a folder's graph, since the speed of the two differs by a factor of thirty.
+// noteModel tells what runs a folder's graph, since the speed of the two differs by a factor of forty.
 func (a *app) noteModel(m embedder) {
 	switch m.runtime {
 	case "":
 	case throughORT:
 		a.note("model %s through %s", m.Model(), m.runtime)
 	default:
-		a.note("model %s through %s; with an ONNX Runtime library, named in MEMCTL_ORT, it is some thirty times faster", m.Model(), m.runtime)
+		a.note("model %s through %s; with an ONNX Runtime library, named in MEMCTL_ORT, it is some forty times faster", m.Model(), m.runtime)
 	}
 }

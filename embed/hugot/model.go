@@ -1,7 +1,7 @@
 // Package hugot embeds texts with a sentence-transformer folder through hugot:
-// in pure Go, with no native library, at about 2 ms per token on two cores.
-// Programs built with the tag ORT use hugot's ONNX Runtime backend where the
-// library is found.
+// in pure Go, with no native library, at about 2 ms per token of MiniLM on two
+// cores where texts come together and 6 where one comes alone. Programs built
+// with the tag ORT use hugot's ONNX Runtime backend where the library is found.
 //
 // Of hugot only what runs the graph is used. Texts become ids in wordpiece,
 // since hugot's own tokenizers give other ids, panic, or end the process.
