@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
@@ -22,7 +23,7 @@ statements, and transcript, for turns of talk. A stored set of that name takes i
   memctl weights set mine mine.json
   memctl recall "release day" --weights mine`,
 	}
-	cmd.AddCommand(newWeightsListCommand(a), newWeightsShowCommand(a), newWeightsSetCommand(a), newWeightsResetCommand(a))
+	cmd.AddCommand(newWeightsListCommand(a), newWeightsShowCommand(a), newWeightsDiffCommand(a), newWeightsSetCommand(a), newWeightsResetCommand(a))
 	return cmd
 }
 
@@ -30,7 +31,7 @@ func newWeightsListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List all sets of weights",
-		Long:    `List shows all sets with the numbers that differ most from set to set; memctl weights show has them all.`,
+		Long:    `List shows every weight in all sets, a column each.`,
 		Example: `  memctl weights list`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,14 +40,12 @@ func newWeightsListCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.answer(sets, func() {
-					t := a.table("name", "vector", "lexical", "min_score", "hard_min_score", "rerank", "decay", "diversity")
-					for _, name := range slices.Sorted(maps.Keys(sets)) {
-						w := sets[name]
-						t.AppendRow([]any{name, w.Vector, w.Lexical, w.MinScore, w.HardMinScore, w.Rerank, w.Decay, w.Diversity})
-					}
-					t.Render()
-				})
+				names := slices.Sorted(maps.Keys(sets))
+				columns := make([]engine.Weights, len(names))
+				for i, name := range names {
+					columns[i] = sets[name]
+				}
+				return a.answer(sets, func() { a.printWeights(names, columns) })
 			})
 		},
 	}
@@ -66,23 +65,111 @@ func newWeightsShowCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				w, ok := sets[args[0]]
-				if !ok {
-					return fmt.Errorf("%w: weights %q; there are %s", engine.ErrNotFound, args[0], strings.Join(slices.Sorted(maps.Keys(sets)), ", "))
+				w, err := chosenSet(sets, args[0])
+				if err != nil {
+					return err
 				}
-				return a.answer(w, func() { a.printWeights(w) })
+				return a.answer(w, func() { a.printWeights(args, []engine.Weights{w}) })
 			})
 		},
 	}
 }
 
-func (a *app) printWeights(w engine.Weights) {
-	t := a.table()
-	v := reflect.ValueOf(w)
-	for i := range v.NumField() {
-		t.AppendRow([]any{v.Type().Field(i).Tag.Get("json"), v.Field(i).Interface()})
+// printWeights prints a row for each weight and a column for each set.
+func (a *app) printWeights(names []string, sets []engine.Weights) {
+	a.printWeightRows(names, weightRows(sets))
+}
+
+func (a *app) printWeightRows(names []string, rows []weightRow) {
+	header := []any{"weight"}
+	for _, name := range names {
+		header = append(header, name)
+	}
+	t := a.table(header...)
+	t.Style().Format.Header = text.FormatDefault // names of sets are as they are
+	for _, r := range rows {
+		t.AppendRow(append([]any{r.Weight}, r.Values...))
 	}
 	t.Render()
+}
+
+// weightRow is one weight in several sets.
+type weightRow struct {
+	Weight string `json:"weight"`
+	Values []any  `json:"values"`
+}
+
+func weightRows(sets []engine.Weights) (rows []weightRow) {
+	fields := reflect.TypeFor[engine.Weights]()
+	for i := range fields.NumField() {
+		r := weightRow{Weight: fields.Field(i).Tag.Get("json")}
+		for _, w := range sets {
+			r.Values = append(r.Values, reflect.ValueOf(w).Field(i).Interface())
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func newWeightsDiffCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff A B",
+		Short: "Show what differs between two sets of weights",
+		Long: `Diff prints the weights that differ between two sets, each the name of a set or a JSON file. What a file leaves out is as in the other
+one, or in memory when both are files.`,
+		Example: `  memctl weights diff memory transcript
+  memctl weights diff transcript mine.json`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				sets, err := e.WeightSets(cmd.Context())
+				if err != nil {
+					return err
+				}
+				pair := []engine.Weights{engine.MemoryWeights(), engine.MemoryWeights()}
+				for i, name := range args {
+					if isFile(name) {
+						continue
+					}
+					w, err := chosenSet(sets, name)
+					if err != nil {
+						return err
+					}
+					pair[i] = w
+					if isFile(args[1-i]) {
+						pair[1-i] = w
+					}
+				}
+				for i, name := range args {
+					if isFile(name) {
+						if err := a.readJSON(name, &pair[i]); err != nil {
+							return err
+						}
+					}
+				}
+				rows := slices.DeleteFunc(weightRows(pair), func(r weightRow) bool { return r.Values[0] == r.Values[1] })
+				return a.answer(orEmpty(rows), func() {
+					if len(rows) == 0 {
+						a.printf("No weight differs.\n")
+						return
+					}
+					a.printWeightRows(args, rows)
+				})
+			})
+		},
+	}
+}
+
+// isFile reports whether weights are named by a file.
+func isFile(name string) bool { return strings.HasSuffix(name, ".json") }
+
+// chosenSet gives the set of that name.
+func chosenSet(sets map[string]engine.Weights, name string) (engine.Weights, error) {
+	w, ok := sets[name]
+	if !ok {
+		return w, fmt.Errorf("%w: weights %q; there are %s", engine.ErrNotFound, name, strings.Join(slices.Sorted(maps.Keys(sets)), ", "))
+	}
+	return w, nil
 }
 
 func newWeightsSetCommand(a *app) *cobra.Command {
