@@ -162,7 +162,7 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 		result.IDs = append(result.IDs, m.ID)
 		at := conversation.seat(m, numbers[i])
 		rows = append(rows, m.row(numbers[i], at))
-		documents[i].describeMessage(m, conversation.Scope, numbers[i], at)
+		e.describeMessage(documents[i], m, conversation.Scope, numbers[i], at)
 		fresh = append(fresh, documents[i])
 	}
 	result.Added = len(fresh)
@@ -182,10 +182,10 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 }
 
 // describeMessage fills in what recall filters by.
-func (d *document) describeMessage(m *Message, scope string, docNo int32, at stand) {
+func (e *Engine) describeMessage(d *document, m *Message, scope string, docNo int32, at stand) {
 	d.no, d.ownerID, d.scope, d.conversationID, d.createdAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
 	d.stand, d.speaker = at, m.Speaker
-	d.read(m.Text)
+	d.read(m.Text, e.analyzer)
 }
 
 // Conversations lists those that the agent may read, the one with the newest message first.

@@ -32,7 +32,9 @@ type connection struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
 	planned  int64 // documents in the file when the first of them was
-	recalls  int   // since the tables of recall were made
+	recalls  int
+	weighing string // what the table weighing has
+	filled   bool   // some of the tables that only some recalls fill
 }
 
 // openDatabase makes an instance of DuckDB with the file attached, and nothing else in it.
@@ -65,7 +67,7 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 			}
 			attached = true
 		}
-		return execText(ctx, execer, sqlfiles.Query("use")+sqlfiles.Query("recall_tables"))
+		return execText(ctx, execer, sqlfiles.Query("use"))
 	})
 	if err != nil {
 		return nil, err
@@ -209,15 +211,38 @@ func (c *connection) renew(documents int64) {
 }
 
 // maxRecalls is how many recalls the tables of recall last.
-const maxRecalls = 500
+const maxRecalls = 200
 
-// forgetRecall empties the tables of recall, for the next one.
+// forgetRecall empties the tables of recall for the next one, or makes them.
 func (c *connection) forgetRecall(ctx context.Context) error {
-	name := "recall_clear"
-	if c.recalls++; c.recalls > maxRecalls {
-		name, c.recalls = "recall_tables", 0
+	text := sqlfiles.Query("recall_clear")
+	switch {
+	case c.recalls%maxRecalls == 0:
+		text, c.weighing = sqlfiles.Query("recall_tables"), ""
+	case c.filled:
+		text += sqlfiles.Query("recall_clear_rest")
 	}
-	return c.execDDL(ctx, sqlfiles.Query(name))
+	c.filled = false
+	c.recalls++
+	return c.execDDL(ctx, text)
+}
+
+// weigh makes weights those of the next recall.
+func (c *connection) weigh(ctx context.Context, w Weights) error {
+	weighing := w.arg()
+	if weighing == c.weighing {
+		return nil
+	}
+	if c.weighing != "" {
+		if err := c.execDDL(ctx, sqlfiles.Query("recall_clear_weights")); err != nil {
+			return err
+		}
+	}
+	_, err := c.exec(ctx, "recall_weigh", sql.Named("weights", weighing))
+	if err == nil {
+		c.weighing = weighing
+	}
+	return err
 }
 
 // query runs a named query that gives rows.
@@ -291,6 +316,14 @@ func (c *connection) appendRows(table string, rows [][]driver.Value) error {
 		return nil
 	}
 	return c.appendAll("mallard", table, slices.Values(rows))
+}
+
+// appendTemp adds rows to one of the connection's own tables; a statement with parameters would take as long to plan as it takes to run.
+func (c *connection) appendTemp(table string, rows ...[]driver.Value) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return c.appendAll("temp", table, slices.Values(rows))
 }
 
 // appendAll is appendRows for the file, which is "mallard", or "temp".

@@ -172,3 +172,34 @@ func ExampleEngine_Supersede() {
 	// 1 June Ines drinks barley coffee in the morning
 	// 31 May Ines drinks espresso in the morning
 }
+
+// Explain also says of every hit why it is one, and WhyNot what kept another document out.
+func ExampleRecallQuery_whyNot() {
+	ctx := context.Background()
+	e, err := engine.Open(ctx, ":memory:", engine.Options{Embedder: static.New()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	e.RememberMany(ctx, []engine.RememberRequest{
+		{ID: "tea", Text: "Ines drinks green tea", Scope: "user:ines"},
+		{ID: "pot", Text: "The tea pot is cracked", Scope: "project:kitchen"},
+	})
+	result, err := e.Recall(ctx, engine.RecallQuery{Text: "green tea", Scopes: []string{"user:ines"}, Explain: true, WhyNot: "pot"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, word := range result.Hits[0].Explanation.Words {
+		fmt.Printf("%s: in %d of %d\n", word.Word, word.Documents, word.Of)
+	}
+	for _, share := range result.Hits[0].Explanation.Shares {
+		fmt.Printf("%-7s brings at most %.1f\n", share.Name, share.Weight)
+	}
+	fmt.Println(result.WhyNot.Stage, "–", result.WhyNot.Reason)
+	// Output:
+	// green: in 1 of 1
+	// tea: in 1 of 1
+	// vector  brings at most 0.7
+	// lexical brings at most 0.3
+	// filter – Its scope project:kitchen was not asked, only user:ines.
+}

@@ -28,7 +28,7 @@ func (e *Engine) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 		}
 		m.RetiredAt, m.UpdatedAt, m.RetiredReason = e.now(), e.now(), r.Reason
 		d := &document{kind: MemoryKind}
-		d.describe(m, docNo)
+		e.describe(d, m, docNo)
 		return e.rewrite(ctx, c, m, d)
 	})
 	return m, err

@@ -191,10 +191,17 @@ func eachFTSHit(ctx context.Context, c *connection, terms []string, kinds []Kind
 	if err := c.forgetRecall(ctx); err != nil {
 		return err
 	}
-	if _, err := c.exec(ctx, "recall_ask_fts", sql.Named("terms", terms), sql.Named("kinds", filterArg(kinds))); err != nil {
+	words, shares := make([]int32, len(terms)), make([]float64, len(terms))
+	for i := range terms {
+		words[i], shares[i] = int32(i), 1
+	}
+	if err := c.askTerms(words, terms, shares); err != nil {
 		return err
 	}
-	rows, err := c.conn.QueryContext(ctx, "FROM temp.main.fts_hits")
+	if err := c.askFTS(ctx, kinds); err != nil {
+		return err
+	}
+	rows, err := c.conn.QueryContext(ctx, "SELECT a.term, f.kind::VARCHAR, f.doc_no, f.tf FROM temp.main.fts_hits AS f JOIN temp.main.asked_terms AS a USING (word)")
 	if err != nil {
 		return err
 	}

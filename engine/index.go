@@ -111,8 +111,9 @@ func documentRows(docs []*document) [][]driver.Value {
 }
 
 // read fills in what recall wants to know of a text.
-func (d *document) read(s string) {
+func (d *document) read(s string, a *text.Analyzer) {
 	s = strings.TrimSpace(s)
+	d.tells = a.Tells(s)
 	d.characters, d.noise = int32(utf8.RuneCountInString(s)), text.IsRecallNoise(s)
 	d.asks, d.endsAsking = strings.ContainsAny(s, "?？"), strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
 }

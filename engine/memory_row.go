@@ -75,6 +75,13 @@ func nullText(s string) driver.Value {
 	return s
 }
 
+func nullNumber(x *float64) driver.Value {
+	if x == nil {
+		return nil
+	}
+	return *x
+}
+
 func nullTime(t time.Time) driver.Value {
 	if t.IsZero() {
 		return nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
@@ -11,13 +12,16 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
+	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
 // question is what a recall asks of the index.
 type question struct {
-	terms   []string // of the words that count, as the index has them
-	words   []string // all words, as they are written, folded
-	sources []string // per term, the word that it comes from
+	words   []string          // as they are written, folded
+	termOf  map[string]string // by word, as the index has it
+	terms   []string          // those that are looked up
+	sources []string          // per term, the word that it comes from
+	others  []string          // terms that are not looked up, being of words that stand everywhere
 	vector  []float32
 	periods []text.Period
 	rarity  func(word string) float64 // 0 to 1; nil: unknown
@@ -67,9 +71,13 @@ func (e *Engine) understand(query string) (q question) {
 	for _, token := range e.analyzer.QueryTokens(query) {
 		q.terms, q.sources = append(q.terms, token.Term), append(q.sources, token.Surface)
 	}
+	q.termOf = map[string]string{}
 	for _, token := range e.analyzer.Tokens(query) {
-		if !slices.Contains(q.words, token.Surface) {
-			q.words = append(q.words, token.Surface)
+		if _, known := q.termOf[token.Surface]; !known {
+			q.words, q.termOf[token.Surface] = append(q.words, token.Surface), token.Term
+			if !slices.Contains(q.terms, token.Term) && !slices.Contains(q.others, token.Term) {
+				q.others = append(q.others, token.Term)
+			}
 		}
 	}
 	return q
@@ -86,18 +94,11 @@ func (r *recall) ask(ctx context.Context, c *connection) (err error) {
 	} else {
 		r.result.WeightSet = q.WeightSet
 	}
-	if q.Conversations != nil {
-		r.conversations = []string{}
+	if err := c.forgetRecall(ctx); err != nil {
+		return err
 	}
-	for _, name := range q.Conversations {
-		v, err := findConversation(ctx, c, name)
-		if err != nil {
-			return err
-		}
-		if v == nil || !internal(q.Agent) && !e.scopes.Load().Allows(q.Agent, v.Scope) {
-			return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(name))
-		}
-		r.conversations = append(r.conversations, v.ID)
+	if err := r.findConversations(ctx, c); err != nil {
+		return err
 	}
 	if r.weights.Date > 0 {
 		r.question.periods = text.Dates(q.Text, r.at)
@@ -106,37 +107,71 @@ func (r *recall) ask(ctx context.Context, c *connection) (err error) {
 	if err := r.askTable(ctx, c); err != nil {
 		return err
 	}
-	if r.weights.Rarity && !r.lexicalOnly() || r.weights.Related > 0 {
-		r.step = "rarity"
-		return r.question.weigh(ctx, c)
+	r.step = "rarity"
+	return r.question.count(ctx, c, r.weights.Rarity && !r.lexicalOnly())
+}
+
+// findConversations gives the ids of those that the query names.
+func (r *recall) findConversations(ctx context.Context, c *connection) error {
+	q := r.query
+	if q.Conversations == nil {
+		return nil
 	}
-	return nil
+	r.conversations = []string{}
+	rows := make([][]driver.Value, len(q.Conversations))
+	for i, name := range q.Conversations {
+		rows[i] = []driver.Value{name}
+	}
+	if err := c.appendTemp("asked_conversations", rows...); err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	err := c.each(ctx, "recall_conversations", func(rows *sql.Rows) error {
+		var name, id, scope string
+		err := rows.Scan(&name, &id, &scope)
+		if internal(q.Agent) || r.engine.scopes.Load().Allows(q.Agent, scope) {
+			known[name], r.conversations = true, append(r.conversations, id)
+		}
+		return err
+	})
+	for _, name := range q.Conversations {
+		if err == nil && !known[name] {
+			err = fmt.Errorf("%w: conversation %s", ErrNotFound, quote(name))
+		}
+	}
+	return err
 }
 
 // askTable fills the table asking.
 func (r *recall) askTable(ctx context.Context, c *connection) error {
 	q := r.query
-	if err := c.forgetRecall(ctx); err != nil {
+	froms, untils := []time.Time{}, []time.Time{}
+	for _, p := range r.occurrences() {
+		froms, untils = append(froms, utc(p.From)), append(untils, utc(p.Until))
+	}
+	if err := c.weigh(ctx, r.weights); err != nil {
 		return err
 	}
-	froms, untils := []string{}, []string{}
-	for _, period := range r.question.periods {
-		for _, p := range period.Occurrences(r.at.AddDate(-yearsBack, 0, 0), r.at.AddDate(yearsAhead, 0, 0)) {
-			froms, untils = append(froms, moment(p.From)), append(untils, moment(p.Until))
+	if len(r.tags) > 0 {
+		c.filled = true
+		if _, err := c.exec(ctx, "recall_ask_tags", sql.Named("tags", lowered(r.tags))); err != nil {
+			return err
 		}
 	}
-	_, err := c.exec(ctx, "recall_ask",
-		sql.Named("weights", r.weights.arg()), sql.Named("asked_at", r.at), sql.Named("said_by", orTime(utc(q.AsOf), year9999)),
-		sql.Named("rerankable", r.result.Mode == Hybrid), sql.Named("hits", int64(q.Limit)), sql.Named("pool", int64(max(r.weights.Pool, 2*q.Limit))),
-		sql.Named("offers", int64(r.offers())), sql.Named("kinds", filterArg(q.Kinds)), sql.Named("scopes", filterArg(r.scopes)),
-		sql.Named("conversations", filterArg(r.conversations)), sql.Named("categories", filterArg(q.Categories)), sql.Named("tiers", filterArg(q.Tiers)),
-		sql.Named("tags", lowered(r.tags)), sql.Named("since", orTime(utc(q.Since), year1)), sql.Named("until", orTime(utc(q.Until), year9999)),
-		sql.Named("words", append([]string{}, r.question.words...)), sql.Named("froms", froms), sql.Named("untils", untils))
-	return err
+	return c.appendTemp("asking", []driver.Value{
+		r.at, orTime(utc(q.AsOf), year9999), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)), int64(r.offers()),
+		filterArg(q.Kinds), filterArg(r.scopes), filterArg(r.conversations), filterArg(q.Categories), filterArg(q.Tiers), len(r.tags) > 0, false,
+		orTime(utc(q.Since), year1), orTime(utc(q.Until), year9999), append([]string{}, r.question.words...), froms, untils,
+	})
 }
 
-// moment is a time as SQL reads it from text.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999") }
+// occurrences gives the periods that the question may mean.
+func (r *recall) occurrences() (all []text.Period) {
+	for _, p := range r.question.periods {
+		all = append(all, p.Occurrences(r.at.AddDate(-yearsBack, 0, 0), r.at.AddDate(yearsAhead, 0, 0))...)
+	}
+	return all
+}
 
 // lowered gives tags as the statement compares them: in lower case.
 func lowered(tags []string) []string {
@@ -147,22 +182,57 @@ func lowered(tags []string) []string {
 	return lower
 }
 
-// weigh gives each word its share of the greatest possible rarity among the documents asked; a word that none has says the most.
-func (q *question) weigh(ctx context.Context, c *connection) error {
-	documents := map[string]float64{}
-	err := c.each(ctx, "recall_words", func(rows *sql.Rows) error {
-		var word string
-		var n float64
-		err := rows.Scan(&word, &n)
-		documents[word] = n
+// count finds out how rare the words of the question are; all of them, or only those that are looked up. A word that no document
+// has says the most.
+func (q *question) count(ctx context.Context, c *connection, all bool) error {
+	words, terms, shares := []int32{}, []string{}, []float64{}
+	add := func(term string, share float64) {
+		words, terms, shares = append(words, int32(len(words))), append(terms, term), append(shares, share)
+	}
+	for _, term := range q.terms {
+		add(term, 1)
+	}
+	if all {
+		for _, term := range q.others {
+			add(term, 0)
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if err := c.askTerms(words, terms, shares); err != nil {
+		return err
+	}
+	if _, err := c.exec(ctx, "recall_count_words"); err != nil {
+		return err
+	}
+	documents := map[string]float64{} // by term
+	var population float64
+	err := c.each(ctx, "recall_rarity", func(rows *sql.Rows) error {
+		var word int
+		var n, of float64
+		err := rows.Scan(&word, &n, &of)
+		if word < 0 {
+			population = of
+		} else {
+			documents[terms[word]] = n
+		}
 		return err
 	})
-	population := documents[""]
 	idf := func(n float64) float64 { return math.Log(1 + (population-n+0.5)/(n+0.5)) }
 	q.rarity = func(word string) float64 {
-		return min(max(idf(documents[word])/idf(0), 0), 1)
+		return min(max(idf(documents[q.termOf[word]])/idf(0), 0), 1)
 	}
 	return err
+}
+
+// askTerms puts terms into the table that the index is asked from.
+func (c *connection) askTerms(words []int32, terms []string, shares []float64) error {
+	rows := make([][]driver.Value, len(terms))
+	for i := range terms {
+		rows[i] = []driver.Value{words[i], terms[i], shares[i]}
+	}
+	return c.appendTemp("asked_terms", rows...)
 }
 
 // embed makes the question's vector, with no transaction open. A model that fails leaves a recall of words, unless the mode was
@@ -174,7 +244,11 @@ func (r *recall) embed(ctx context.Context) error {
 	r.step = "embed"
 	start := time.Now()
 	embedder := r.engine.opts.Embedder
-	v, err := embedder.EmbedQuery(ctx, r.query.Text, r.question.rarity)
+	var rarity func(string) float64
+	if r.weights.Rarity {
+		rarity = r.question.rarity
+	}
+	v, err := embedder.EmbedQuery(ctx, r.query.Text, rarity)
 	if err == nil {
 		v, err = unit(v, embedder.Dims())
 	}
@@ -192,9 +266,15 @@ func (r *recall) embed(ctx context.Context) error {
 	return nil
 }
 
-// ask puts terms and vector beside what is asked.
+// ask puts related words and the vector beside what is asked, and fetches what only the backend fts has.
 func (q *question) ask(ctx context.Context, c *connection, r *recall) error {
-	if len(q.terms) > 0 && r.result.Mode != VectorMode {
+	byWords := len(q.terms) > 0 && r.result.Mode != VectorMode
+	if byWords {
+		if words, terms, shares := q.related(r); len(words) > 0 {
+			if err := c.askTerms(words, terms, shares); err != nil {
+				return err
+			}
+		}
 		ready, notice, err := r.engine.ftsReady(ctx, c)
 		if err != nil {
 			return err
@@ -202,42 +282,45 @@ func (q *question) ask(ctx context.Context, c *connection, r *recall) error {
 		if notice != "" {
 			r.notice("%s", notice)
 		}
-		words, terms, shares := q.related(r)
-		_, err = c.exec(ctx, "recall_ask_terms", sql.Named("words", words), sql.Named("terms", terms), sql.Named("shares", shares), sql.Named("in_postings", !ready))
-		if err != nil {
-			return err
-		}
 		if ready {
-			_, err := c.exec(ctx, "recall_ask_fts", sql.Named("terms", terms), sql.Named("kinds", filterArg(r.query.Kinds)))
-			if err != nil {
+			if err := c.askFTS(ctx, r.query.Kinds); err != nil {
 				return err
 			}
 		}
 	}
-	if q.vector == nil {
-		return nil
+	if r.result.Mode == VectorMode {
+		if err := c.execDDL(ctx, sqlfiles.Query("recall_clear_terms")); err != nil {
+			return err
+		}
 	}
-	_, err := c.exec(ctx, "recall_ask_vector", sql.Named("vector", q.vector))
-	return err
+	return c.appendTemp("asked_vector", []driver.Value{append([]float32{}, q.vector...), byWords})
+}
+
+// askFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
+func (c *connection) askFTS(ctx context.Context, kinds []Kind) error {
+	c.filled = true
+	if _, err := c.exec(ctx, "recall_ask_fts", sql.Named("kinds", filterArg(kinds))); err != nil {
+		return err
+	}
+	return c.execDDL(ctx, sqlfiles.Query("recall_by_fts"))
 }
 
 // commonest is the rarity below which a word, such as the name of one who speaks, needs no related ones.
 const commonest = 0.2
 
-// related gives the terms with the number of their word and their share in its frequency: 1 for the word's own term, less for
-// those of related words.
+// dated reports whether a word is one of those that name a period.
+func (q *question) dated(word string) bool {
+	return slices.ContainsFunc(q.periods, func(p text.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
+}
+
+// related gives the terms of related words, each with the number of the word that it is related to and its share in that word's
+// frequency: the square of their cosine, as far as the weights let it.
 func (q *question) related(r *recall) (words []int32, terms []string, shares []float64) {
-	add := func(word int, term string, share float64) {
-		words, terms, shares = append(words, int32(word)), append(terms, term), append(shares, share)
-	}
-	for i, term := range q.terms {
-		add(i, term, 1)
-	}
 	if r.weights.Related == 0 || r.engine.opts.Related == nil {
-		return words, terms, shares
+		return nil, nil, nil
 	}
 	for i, source := range q.sources {
-		if q.rarity(source) < commonest {
+		if q.rarity(source) < commonest || q.dated(source) {
 			continue
 		}
 		others, cosines := r.engine.opts.Related(source)
@@ -246,7 +329,8 @@ func (q *question) related(r *recall) (words []int32, terms []string, shares []f
 			for _, token := range r.engine.analyzer.QueryTokens(other) {
 				if !seen[token.Term] { // nearest first
 					seen[token.Term] = true
-					add(i, token.Term, r.weights.Related*float64(cosines[j])*float64(cosines[j]))
+					words, terms = append(words, int32(i)), append(terms, token.Term)
+					shares = append(shares, r.weights.Related*float64(cosines[j])*float64(cosines[j]))
 				}
 			}
 		}

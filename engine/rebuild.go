@@ -110,7 +110,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 			return err
 		}
 		d := &document{kind: MemoryKind}
-		d.describe(m, docNo)
+		e.describe(d, m, docNo)
 		d.stand = seats.seat(m, docNo)
 		if !d.retired {
 			d.words = e.analyse(m.fields())
@@ -127,7 +127,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 			return err
 		}
 		d := &document{kind: MessageKind, words: e.analyse(m.fields())}
-		d.describeMessage(m, scope, docNo, at)
+		e.describeMessage(d, m, scope, docNo, at)
 		return do(d)
 	})
 }

@@ -3,8 +3,9 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
-	"math"
+	"slices"
 	"time"
 )
 
@@ -54,21 +55,32 @@ func (r *recall) run(ctx context.Context) error {
 	}
 	// What is asked stands in tables of one connection, which therefore is kept while the model thinks; no transaction is open then.
 	return r.engine.lend(ctx, "read", func(c *connection) error {
+		done := false
+		defer func() {
+			if !done { // also after a panic: what the transaction had put into the tables is gone
+				c.recalls = 0
+			}
+		}()
 		if err := c.reading(ctx, func() error { return r.ask(ctx, c) }); err != nil {
 			return err
 		}
 		if err := r.embed(ctx); err != nil {
 			return err
 		}
-		return c.reading(ctx, func() error {
+		err := c.reading(ctx, func() error {
 			if err := r.gather(ctx, c); err != nil {
 				return err
 			}
 			if err := r.rank(ctx, c); err != nil {
 				return err
 			}
-			return r.show(ctx, c)
+			if err := r.show(ctx, c); err != nil {
+				return err
+			}
+			return r.explain(ctx, c)
 		})
+		done = err == nil
+		return err
 	})
 }
 
@@ -84,7 +96,7 @@ const everything = 1 << 20
 
 // offers is how many candidates of gathering are wanted: where ranking changes nothing any more, those that will be hits.
 func (r *recall) offers() int {
-	if r.query.Explain || !r.settled() {
+	if r.query.explains() || !r.settled() {
 		return everything
 	}
 	return r.query.Limit
@@ -92,12 +104,7 @@ func (r *recall) offers() int {
 
 // settled reports whether the order of fusion is final.
 func (r *recall) settled() bool {
-	for _, kind := range r.query.Kinds {
-		if kind == MemoryKind { // it may have expired
-			return false
-		}
-	}
-	return r.weights.settled()
+	return !slices.Contains(r.query.Kinds, MemoryKind) && r.weights.settled() // a memory may have expired
 }
 
 // gather asks both channels and gives every candidate its signals.
@@ -129,20 +136,16 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 		r.result.Trace.settled(r.candidates)
 		return nil
 	}
-	docNos, positions := make([]int32, len(r.candidates)), make([]int32, len(r.candidates))
-	fused, cosines := make([]float64, len(r.candidates)), make([]float64, len(r.candidates))
+	c.filled = true
+	offered := make([][]driver.Value, len(r.candidates))
 	for i, v := range r.candidates {
-		docNos[i], positions[i], fused[i], cosines[i] = v.DocNo, int32(i+1), v.Fused, math.NaN() // the driver can't bind a list with a NULL in it
-		if v.Cosine != nil {
-			cosines[i] = *v.Cosine
-		}
+		offered[i] = []driver.Value{int32(i + 1), v.DocNo, v.Fused, nullNumber(v.Cosine)}
 	}
-	_, err := c.exec(ctx, "recall_offer", sql.Named("positions", positions), sql.Named("doc_nos", docNos), sql.Named("fused", fused), sql.Named("cosines", cosines))
-	if err != nil {
+	if err := c.appendTemp("offered", offered...); err != nil {
 		return err
 	}
 	ranked := make([]Candidate, 0, len(r.candidates))
-	err = c.each(ctx, "recall_rank", func(rows *sql.Rows) error {
+	err := c.each(ctx, "recall_rank", func(rows *sql.Rows) error {
 		var position int
 		var v Candidate
 		var rank sql.NullInt64
@@ -177,16 +180,9 @@ func (r *recall) show(ctx context.Context, c *connection) error {
 	for i, v := range wanted {
 		docNos[i] = v.DocNo
 	}
-	hits := map[int32]Hit{}
-	for _, name := range []string{"recall_memories", "recall_messages"} {
-		err := c.each(ctx, name, func(rows *sql.Rows) error {
-			docNo, h, err := scanHit(rows, r.query.Level)
-			hits[docNo] = h
-			return err
-		}, sql.Named("doc_nos", docNos))
-		if err != nil {
-			return err
-		}
+	hits, err := hitsOf(ctx, c, r.query.Kinds, docNos, r.query.Level)
+	if err != nil {
+		return err
 	}
 	for i := range wanted {
 		v := &wanted[i]
@@ -201,6 +197,32 @@ func (r *recall) show(ctx context.Context, c *connection) error {
 		r.result.Candidates = wanted
 	}
 	return nil
+}
+
+// hitsOf reads what is shown of documents, by their numbers.
+func hitsOf(ctx context.Context, c *connection, kinds []Kind, docNos []int32, level Level) (map[int32]Hit, error) {
+	rows := make([][]driver.Value, len(docNos))
+	for i, docNo := range docNos {
+		rows[i] = []driver.Value{docNo}
+	}
+	if err := c.appendTemp("shown", rows...); err != nil {
+		return nil, err
+	}
+	hits := map[int32]Hit{}
+	for kind, name := range map[Kind]string{MemoryKind: "recall_memories", MessageKind: "recall_messages"} {
+		if !slices.Contains(kinds, kind) {
+			continue
+		}
+		err := c.each(ctx, name, func(rows *sql.Rows) error {
+			docNo, h, err := scanHit(rows, level)
+			hits[docNo] = h
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return hits, nil
 }
 
 // scanHit reads a row of the queries recall_memories and recall_messages.

@@ -55,8 +55,11 @@ type RecallQuery struct {
 	// Adaptive skips the recall when the text asks for nothing, such as a greeting; MinLength as in text.SkipRecall.
 	Adaptive  bool
 	MinLength int
-	// Explain keeps all candidates in the result, with what became of them.
+	// Explain keeps all candidates in the result, with what became of them, and says of every hit why it is one.
 	Explain bool
+	// WhyNot is the id of a memory or message, or its unique ending: the result says what kept it out of the hits. ErrNotFound,
+	// ErrAmbiguous.
+	WhyNot string
 }
 
 func (q RecallQuery) withDefaults() RecallQuery {
@@ -100,7 +103,8 @@ func (q RecallQuery) validate() error {
 	}
 	return firstError(checkText("text", q.Text), members("kinds", q.Kinds, Kinds()), checkTexts("scopes", q.Scopes),
 		checkTexts("conversations", q.Conversations), members("categories", q.Categories, Categories()),
-		members("tiers", q.Tiers, Tiers()), member("level", q.Level, Levels()), checkText("weight_set", q.WeightSet))
+		members("tiers", q.Tiers, Tiers()), member("level", q.Level, Levels()), checkText("weight_set", q.WeightSet),
+		checkText("why_not", q.WhyNot), checkTime("since", q.Since), checkTime("until", q.Until), checkTime("as_of", q.AsOf))
 }
 
 // mode settles the mode: tags are lexical, and without a model so is everything that names no mode.

@@ -17,6 +17,9 @@ type RecallResult struct {
 	Trace     Trace    `json:"trace"`
 	// Candidates are all documents that were considered, in the order of their ranking; only with Explain.
 	Candidates []Candidate `json:"candidates,omitempty"`
+	// Words of the question, as the documents asked have them; with Explain or WhyNot.
+	Words  []QuestionWord `json:"words,omitempty"`
+	WhyNot *WhyNot        `json:"why_not,omitempty"` // what the query's WhyNot asks
 }
 
 // Hit is a recalled document.
@@ -35,6 +38,8 @@ type Hit struct {
 	Role           string    `json:"role,omitempty"`
 	Speaker        string    `json:"speaker,omitempty"`
 	Signals        Candidate `json:"signals"`
+	// Explanation says why it has its score; only with Explain.
+	Explanation *Explanation `json:"explanation,omitempty"`
 }
 
 // Candidate is a document under consideration: one field per signal and per stage. A nil number could not be known.

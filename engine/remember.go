@@ -275,7 +275,7 @@ func (e *Engine) insertMemories(ctx context.Context, c *connection, drafts []*dr
 		}
 		rows = append(rows, row)
 		relations = append(relations, d.memory.relationRows()...)
-		d.document.describe(d.memory, numbers[i])
+		e.describe(d.document, d.memory, numbers[i])
 		d.document.stand = seats.seat(d.memory, numbers[i])
 		documents[i] = d.document
 		if d.supersede != nil {
@@ -294,11 +294,11 @@ func (e *Engine) insertMemories(ctx context.Context, c *connection, drafts []*dr
 }
 
 // describe fills in what recall filters by.
-func (d *document) describe(m *Memory, docNo int32) {
+func (e *Engine) describe(d *document, m *Memory, docNo int32) {
 	d.no, d.ownerID, d.scope, d.category, d.tier = docNo, m.ID, m.Scope, string(m.Category), string(m.Tier)
 	d.createdAt, d.validFrom, d.invalidatedAt = m.CreatedAt, m.ValidFrom, m.InvalidatedAt
 	d.retired = !m.RetiredAt.IsZero()
-	d.read(m.Text)
+	d.read(m.Text, e.analyzer)
 }
 
 func (m *Memory) relationRows() (rows [][]driver.Value) {

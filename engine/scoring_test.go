@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
-	"github.com/mallardmem/mallard/engine/text"
 )
 
 // ask evaluates one SQL expression in the engine's file, with its own macros.
@@ -203,17 +201,6 @@ func TestKeptRanks(t *testing.T) {
 	} {
 		if got := ask(t, e, "kept_ranks("+near+"::INTEGER[][])::VARCHAR"); got != want {
 			t.Errorf("kept_ranks(%s) = %v, want %s", near, got, want)
-		}
-	}
-}
-
-func TestNoiseInSQLIsNoiseInGo(t *testing.T) {
-	e := enginetest.Open(t, engine.Options{})
-	for _, s := range []string{"hi", "Hello there!", "history of Rome", "Hiking boots size 43", "query -> none", "The query -> result mapping", "no explicit solution",
-		"good morning", "good morning routine: tea", "user asked for the code. none", "高兴", "HEY"} {
-		got := ask(t, e, "is_noise('"+strings.ReplaceAll(s, "'", "''")+"')")
-		if got != text.IsRecallNoise(s) {
-			t.Errorf("is_noise(%q) = %v, in Go %v", s, got, text.IsRecallNoise(s))
 		}
 	}
 }

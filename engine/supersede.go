@@ -98,6 +98,6 @@ func (e *Engine) end(ctx context.Context, c *connection, d *draft) error {
 		return err
 	}
 	ended := &document{no: docNo, kind: MemoryKind, words: e.analyse(old.fields())}
-	ended.describe(old, docNo)
+	e.describe(ended, old, docNo)
 	return e.updateDocument(ctx, c, ended)
 }

@@ -104,7 +104,7 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 			return nil, fmt.Errorf("%s: %w", op, err)
 		}
 		d := &document{kind: MemoryKind, words: e.analyse(m.fields())}
-		d.describe(&m, docNo)
+		e.describe(d, &m, docNo)
 		reworded := !slices.Equal(m.fields(), was.fields()) || m.embedded() != was.embedded()
 		if reworded {
 			vectors, err := e.embed(ctx, []string{m.embedded()})

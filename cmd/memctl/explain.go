@@ -1,92 +1,291 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/text"
 )
 
-// printExplanation shows how a ranking came about: the hits with their signals and scores from stage to stage, what was
-// dropped, and the trace.
+// widestExplanation is how many columns an explanation takes at most: longer lines are hard to read.
+const widestExplanation = 120
+
+// printExplanation says in words why the hits are hits.
 func (a *app) printExplanation(r *engine.RecallResult) {
-	weights := r.WeightSet
-	if weights == "" {
-		weights = "of the query"
-	}
-	a.printf("mode %s, weights %s, %s ms\n", r.Mode, weights, milliseconds(r.Trace.Duration))
-	if len(r.Trace.Terms) > 0 {
-		a.printf("words looked up: %s\n", printable(strings.Join(r.Trace.Terms, " ")))
-	}
-	if len(r.Trace.Tags) > 0 {
-		a.printf("tags: %s\n", printable(strings.Join(r.Trace.Tags, " ")))
-	}
-	a.printf("\n")
+	a.printf("%s", a.asked(r))
 	if len(r.Hits) == 0 {
-		a.printf("Nothing found.\n")
-	} else {
-		a.printSignals(r.Hits)
+		a.printf("\nNothing found.\n")
+	}
+	for i, h := range r.Hits {
+		a.printf("\n%d  %.3f  %s  %s  %s\n", i+1, h.Score, engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)))
+		a.printf("%s", a.sentence("“"+line(h.Text, 3*a.explained())+"”"))
+		for _, s := range sentences(h.Signals, h.Explanation) {
+			a.printf("%s", a.sentence(s))
+		}
+		a.printf("%s", bars(h.Explanation.Shares, a.explained()))
+		a.printf("%s", a.sentence(stages(h.Signals)))
 	}
 	if len(r.Trace.Drops) > 0 {
-		a.printf("\n")
-		a.printDrops(r)
-	}
-	a.printf("\n")
-	a.printTrace(r.Trace)
-}
-
-// printSignals prints a row per hit. Fused, reranked and length are the score after that stage, decay is the factor that age and
-// tier put on it, and score is what came of it all.
-func (a *app) printSignals(hits []engine.Hit) {
-	t := a.table("rank", "score", "cosine", "BM25", "fused", "reranked", "length", "decay", "id", "text")
-	right(t, "score", "cosine", "BM25", "fused", "reranked", "length", "decay")
-	deferred := false
-	for i, h := range hits {
-		s := h.Signals
-		rank := fmt.Sprint(i + 1)
-		if s.Deferred {
-			rank, deferred = rank+"~", true
-		}
-		decay := "–"
-		if s.LengthNorm > 0 {
-			decay = fmt.Sprintf("×%.2f", s.Decayed/s.LengthNorm)
-		}
-		t.AppendRow([]any{rank, number(&h.Score, 3), number(s.Cosine, 3), number(s.Raw, 2), number(&s.Fused, 3), number(&s.Reranked, 3),
-			number(&s.LengthNorm, 3), decay, engine.ShortID(h.ID), line(h.Text, a.width()-84)})
-	}
-	t.Render()
-	if deferred {
-		a.printf("~ says nearly the same as a better hit, so it stands behind the others\n")
+		a.printf("\n%s", indent(drops(r), "", a.explained()))
 	}
 }
 
-// printDrops names the best of what each stage dropped.
-func (a *app) printDrops(r *engine.RecallResult) {
-	t := a.table("dropped at", "dropped", "of", "the best of them, with fused score")
-	for _, d := range r.Trace.Drops {
-		var best []string
-		for _, c := range r.Candidates {
-			if c.Dropped == d.Stage && len(best) < 4 {
-				best = append(best, fmt.Sprintf("%s %.3f", engine.ShortID(c.ID), c.Fused))
-			}
-		}
-		t.AppendRow([]any{d.Stage, d.Dropped, d.Before, strings.Join(best, ", ")})
+// explained is how wide an explanation is.
+func (a *app) explained() int { return min(a.width(), widestExplanation) }
+
+// sentence is a paragraph below a hit, or nothing.
+func (a *app) sentence(s string) string {
+	if s == "" {
+		return ""
 	}
-	t.Render()
+	return indent(s, "   ", a.explained())
 }
 
-func (a *app) printTrace(trace engine.Trace) {
-	t := a.table("stage", "before", "after", "scores", "ms")
-	right(t, "ms")
-	for _, s := range trace.Stages {
-		scores, took := "", ""
-		if s.Highest != 0 || s.Lowest != 0 {
-			scores = fmt.Sprintf("%.3f to %.3f", s.Lowest, s.Highest)
-		}
-		if s.Duration > 0 {
-			took = milliseconds(s.Duration)
-		}
-		t.AppendRow([]any{s.Name, s.Before, s.After, scores, took})
+// asked says what the question was taken for.
+func (a *app) asked(r *engine.RecallResult) string {
+	parts := []string{fmt.Sprintf("Mode %s, weights %s, %s ms.", r.Mode, cmp.Or(r.WeightSet, "of the query"), milliseconds(r.Trace.Duration))}
+	if len(r.Words) > 0 {
+		parts = append(parts, fmt.Sprintf("Words, among %s: %s.", plural(r.Words[0].Of, "document", "documents"), joined(r.Words, rarity)))
 	}
-	t.Render()
+	if len(r.Trace.Tags) > 0 {
+		parts = append(parts, "Tags: "+strings.Join(r.Trace.Tags, ", ")+".")
+	}
+	for _, p := range r.Trace.Dates {
+		parts = append(parts, fmt.Sprintf("“%s” is %s.", p.Phrase, span(p)))
+	}
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString(indent(part, "", a.explained()))
+	}
+	return b.String()
+}
+
+// span says which days a period has.
+func span(p text.Period) string {
+	last := day(p.Until.AddDate(0, 0, -1))
+	switch {
+	case p.From.Year() == 1:
+		return "until " + last
+	case p.Until.Year() == 9999:
+		return "from " + day(p.From) + " on"
+	case p.Recurs != "":
+		return day(p.From) + " to " + last + ", or another such time"
+	}
+	return day(p.From) + " to " + last
+}
+
+// rarity says how rare a word is.
+func rarity(w engine.QuestionWord) string {
+	if w.Documents == 0 {
+		return w.Word + " nowhere"
+	}
+	return fmt.Sprintf("%s %s (%d)", w.Word, w.Rarity, w.Documents)
+}
+
+func joined[T any](list []T, say func(T) string) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = say(v)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sentences give the reasons for a hit.
+func sentences(c engine.Candidate, x *engine.Explanation) (all []string) {
+	if x.Speaker != nil && x.Speaker.Name == x.Speaker.Asked {
+		all = append(all, fmt.Sprintf("Said by %s, whom the question names.", x.Speaker.Name))
+	} else if x.Speaker != nil {
+		all = append(all, fmt.Sprintf("Said by %s; the question names %s.", x.Speaker.Name, x.Speaker.Asked))
+	}
+	if x.Date != nil {
+		all = append(all, dateSentence(x.Date))
+	}
+	if len(x.Words) > 0 {
+		all = append(all, "Words: "+joined(x.Words, hitWord)+".")
+	}
+	if x.Reply != nil {
+		all = append(all, "It may answer the question before it: "+said(*x.Reply, brings(*x.Reply, c)))
+	}
+	for _, n := range x.Neighbours {
+		if what := brings(n, c); what != "" && (x.Reply == nil || n.Step != x.Reply.Step) {
+			all = append(all, places[n.Step]+": "+said(n, what))
+		}
+	}
+	if i := slices.IndexFunc(x.Shares, func(s engine.Share) bool { return s.Name == "vector" }); i >= 0 && x.Shares[i].Weight == 0 && x.Shares[i].Value != nil {
+		all = append(all, "Its words fit so well that they count alone, without the meaning.")
+	}
+	if c.Asks {
+		all = append(all, "It ends with a question.")
+	}
+	if x.Alike != nil {
+		all = append(all, fmt.Sprintf("Says nearly the same as %s (cosine %.2f), so it stands behind the others.", engine.ShortID(x.Alike.ID), x.Alike.Cosine))
+	}
+	return all
+}
+
+func dateSentence(d *engine.DateFit) string {
+	at := d.At.Format("2 January 2006")
+	if d.Days == 0 {
+		return fmt.Sprintf("%s is inside “%s”.", at, d.Phrase)
+	}
+	return fmt.Sprintf("%s is %s from “%s”.", at, plural(int(math.Ceil(d.Days)), "day", "days"), d.Phrase)
+}
+
+// hitWord says what a word of the question is worth.
+func hitWord(w engine.HitWord) string {
+	s := fmt.Sprintf("%s (%s, %.1f points", w.Word, rareIn(w.QuestionWord), w.Points)
+	switch {
+	case len(w.Through) > 0 && w.Frequency == 0:
+		s += ", by way of " + strings.Join(w.Through, ", ")
+	case len(w.Through) > 0:
+		s += ", also by way of " + strings.Join(w.Through, ", ")
+	case w.Frequency == 0:
+		s += ", only around it"
+	}
+	return s + ")"
+}
+
+func rareIn(w engine.QuestionWord) string {
+	if w.Documents == 0 {
+		return "written nowhere"
+	}
+	return fmt.Sprintf("%s: in %d of %d", w.Rarity, w.Documents, w.Of)
+}
+
+// telling is how much a neighbour must bring to be spoken of: of the words' points, and in cosine above the document's own.
+const telling = 0.1
+
+// brings says what a neighbour brings; nothing, if that is little.
+func brings(n engine.Neighbour, c engine.Candidate) string {
+	var parts []string
+	if n.Raw != nil && c.Raw != nil && n.Share**n.Raw >= telling**c.Raw {
+		parts = append(parts, fmt.Sprintf("%.1f points of words", *n.Raw))
+	}
+	if n.Share > 0 && n.Cosine != nil && (c.Cosine == nil || *n.Cosine > *c.Cosine+telling) {
+		parts = append(parts, fmt.Sprintf("cosine %.2f", *n.Cosine))
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, share %g", strings.Join(parts, ", "), n.Share)
+}
+
+// places are where neighbours stand.
+var places = map[int]string{-2: "Two before it", -1: "Just before it", 1: "Just after it", 2: "Two after it"}
+
+// said is who said a neighbour, and what, and what that brings.
+func said(n engine.Neighbour, brings string) string {
+	s := strings.TrimSpace(fmt.Sprintf("%s “%s”", n.Speaker, n.Snippet))
+	if brings == "" {
+		return s
+	}
+	return s + " (" + brings + ")"
+}
+
+// signalNames are what people call the signals.
+var signalNames = map[string]string{
+	"vector": "meaning", "lexical": "words", "session": "session", "date": "date", "speaker": "speaker", "reply": "answers", "tells": "tells",
+	"question": "asks", "cap": "bounds",
+}
+
+// bars draws one bar for each signal that counted: full blocks for what it brought, light ones for what more it could have.
+func bars(shares []engine.Share, width int) string {
+	most, fused := 0.0, 0.0
+	for _, s := range shares {
+		most, fused = max(most, math.Abs(s.Weight), math.Abs(s.Points)), fused+s.Points
+	}
+	room := float64(min(width-30, 50))
+	var b strings.Builder
+	var none []string
+	for _, s := range shares {
+		switch {
+		case s.Points == 0 && s.Weight > 0:
+			none = append(none, signalNames[s.Name])
+			continue
+		case s.Points == 0:
+			continue
+		case s.Weight < 0 || s.Name == "cap":
+			fmt.Fprintf(&b, "   %-8s%+6.3f           %s\n", signalNames[s.Name], s.Points, bar(math.Abs(s.Points)/most*room))
+			continue
+		}
+		full := bar(s.Points / most * room)
+		rest := int(math.Round(s.Weight/most*room)) - len([]rune(full))
+		fmt.Fprintf(&b, "   %-8s%6.3f of %.3f  %s%s\n", signalNames[s.Name], s.Points, s.Weight, full, strings.Repeat("░", max(rest, 0)))
+	}
+	fmt.Fprintf(&b, "   %-8s%6.3f\n", "sum", fused)
+	if none != nil {
+		b.WriteString(indent("Nothing from: "+strings.Join(none, ", ")+".", "   ", width))
+	}
+	return b.String()
+}
+
+// bar is a line of blocks, to an eighth of a column.
+func bar(columns float64) string {
+	eighths := int(math.Round(columns * 8))
+	s := strings.Repeat("█", eighths/8)
+	if eighths%8 > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[eighths%8-1])
+	}
+	return s
+}
+
+// stages says what came after fusion; nothing, if nothing did.
+func stages(c engine.Candidate) string {
+	var parts []string
+	before := c.Fused
+	for _, s := range []struct {
+		name  string
+		after float64
+	}{{"light rerank", c.Reranked}, {"recency", c.Recency}, {"importance", c.Importance}, {"length", c.LengthNorm}, {"age, tier and use", c.Decayed}} {
+		if math.Abs(s.after-before) > 0.0005 && before > 0 {
+			parts = append(parts, fmt.Sprintf("%s ×%.2f", s.name, s.after/before))
+		}
+		before = s.after
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("After that: %s: %.3f.", strings.Join(parts, ", "), c.Decayed)
+}
+
+// drops says in a line what the stages took away.
+func drops(r *engine.RecallResult) string {
+	return fmt.Sprintf("Not shown: %s. --trace shows every stage, --why-not ID follows one document.",
+		joined(r.Trace.Drops, func(d engine.Drop) string { return fmt.Sprintf("%d of %d at %s", d.Dropped, d.Before, d.Stage) }))
+}
+
+// printWhyNot says what became of the document that was missed.
+func (a *app) printWhyNot(r *engine.RecallResult) {
+	w := r.WhyNot
+	a.printf("%s  %s\n", engine.ShortID(w.ID), line(w.Text, a.explained()-12))
+	reason := w.Reason
+	switch w.Stage {
+	case "":
+	case "filter":
+		reason = "Kept out by a filter. " + reason
+	default:
+		reason = fmt.Sprintf("Kept out at %s. %s", w.Stage, reason)
+	}
+	a.printf("%s", a.sentence(reason))
+	if len(w.Gaps) > 0 {
+		a.printf("%s", a.sentence("Behind the last hit by "+joined(w.Gaps[:min(len(w.Gaps), 3)], func(g engine.Gap) string {
+			return fmt.Sprintf("%s (%.3f)", signalNames[g.Name], g.Points)
+		})+"."))
+	}
+	if w.Candidate == nil {
+		return
+	}
+	x := *w.Explanation
+	x.Alike = nil // the reason names it
+	for _, s := range sentences(*w.Candidate, &x) {
+		a.printf("%s", a.sentence(s))
+	}
+	a.printf("%s", bars(w.Explanation.Shares, a.explained()))
+	if w.Stage != "min_score" && w.Stage != "expired" && w.Stage != "rerank_window" { // there it ended
+		a.printf("%s", a.sentence(stages(*w.Candidate)))
+	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,18 +11,21 @@ import (
 func newRecallCommand(a *app) *cobra.Command {
 	var q engine.RecallQuery
 	var weights string
-	var prompt bool
+	var prompt, trace bool
 	cmd := &cobra.Command{
 		Use:   "recall QUERY…",
 		Short: "Find what answers a question",
 		Long: `Recall finds memories, or messages with --kind message, best first: by words and by meaning where there is a model. Finding
 nothing is no failure.
 
---explain shows how each hit came to its score, what was dropped at which stage, and how long each stage took.
+--explain says why each hit is one: its words and how rare they are, who said it and when, what stands around it, and a bar for each
+signal's share in the score. --why-not says what kept a document out, and at which stage. --trace shows all of it in numbers: the
+signals, what was dropped where, and how long each stage took.
 --prompt prints one escaped block for a model's prompt instead.
 --weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
+  memctl recall "release day" --why-not 7h4k2m9q
   memctl recall "release day" --as-of 2026-05-01
   memctl recall "release day" --prompt --limit 5`,
 		Args: cobra.MinimumNArgs(1),
@@ -38,6 +40,8 @@ nothing is no failure.
 				return err
 			}
 			q.Agent = a.agent
+			explain := q.Explain
+			q.Explain = explain || trace
 			how := canEmbed
 			if q.Mode == engine.LexicalMode {
 				how = 0
@@ -51,7 +55,7 @@ nothing is no failure.
 					return a.answer(map[string]string{"prompt": result.Prompt()}, func() { a.printf("%s", result.Prompt()) })
 				}
 				result.Hits = orEmpty(result.Hits)
-				return a.answer(result, func() { a.printRecall(result, q) })
+				return a.answer(result, func() { a.printRecall(result, q, explain, trace) })
 			})
 		},
 	}
@@ -70,9 +74,13 @@ nothing is no failure.
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
 	f.BoolVar(&q.Expand, "expand", false, "look for synonyms too")
 	f.BoolVar(&q.Adaptive, "adaptive", false, "skip the recall when the text asks for nothing, such as a greeting")
-	f.BoolVar(&q.Explain, "explain", false, "show how the ranking came about")
+	f.BoolVar(&q.Explain, "explain", false, "say why each hit is one")
+	f.StringVar(&q.WhyNot, "why-not", "", "say what kept this memory or message out, by its id or the ending of it")
+	f.BoolVar(&trace, "trace", false, "show the ranking in numbers, stage by stage")
 	f.BoolVar(&prompt, "prompt", false, "print a block for a model's prompt")
 	cmd.MarkFlagsMutuallyExclusive("explain", "prompt")
+	cmd.MarkFlagsMutuallyExclusive("why-not", "prompt")
+	cmd.MarkFlagsMutuallyExclusive("trace", "prompt")
 	complete(cmd, "kind", engine.Kinds())
 	complete(cmd, "category", engine.Categories())
 	complete(cmd, "tier", engine.Tiers())
@@ -84,7 +92,7 @@ nothing is no failure.
 
 // chooseWeights fills in the set that a query names, or the weights of a file.
 func (a *app) chooseWeights(name string, q *engine.RecallQuery) error {
-	if !strings.HasSuffix(name, ".json") {
+	if !isFile(name) {
 		q.WeightSet = name
 		return nil
 	}
@@ -96,15 +104,15 @@ func (a *app) chooseWeights(name string, q *engine.RecallQuery) error {
 	return a.readJSON(name, &w)
 }
 
-func (a *app) printRecall(r *engine.RecallResult, q engine.RecallQuery) {
+func (a *app) printRecall(r *engine.RecallResult, q engine.RecallQuery, explain, trace bool) {
 	for _, notice := range r.Notices {
 		a.note("Note: %s.", notice)
 	}
 	switch {
 	case r.Skipped:
 		a.note("The text asks for nothing, so nothing was recalled.")
-	case q.Explain:
-		a.printExplanation(r)
+	case explain || trace || q.WhyNot != "":
+		a.printReasons(r, explain, trace)
 	case len(r.Hits) == 0 && len(r.Trace.Drops) > 0:
 		d := r.Trace.Drops[0]
 		a.note("Nothing found: what came near was dropped at %s (%d of %d). --explain shows it.", d.Stage, d.Dropped, d.Before)
@@ -116,6 +124,28 @@ func (a *app) printRecall(r *engine.RecallResult, q engine.RecallQuery) {
 		for i, h := range r.Hits {
 			a.printf("%d  %.3f  %s  %s  %s\n%s", i+1, h.Score, engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)), indent(h.Text, "   ", a.width()))
 		}
+	}
+}
+
+// printReasons shows what was asked of the ranking, in place of a list of hits.
+func (a *app) printReasons(r *engine.RecallResult, explain, trace bool) {
+	if explain {
+		a.printExplanation(r)
+	}
+	if r.WhyNot != nil {
+		a.apart(explain)
+		a.printWhyNot(r)
+	}
+	if trace {
+		a.apart(explain || r.WhyNot != nil)
+		a.printTables(r)
+	}
+}
+
+// apart leaves a line free after what was printed before.
+func (a *app) apart(printed bool) {
+	if printed {
+		a.printf("\n")
 	}
 }
 

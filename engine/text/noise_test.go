@@ -1,7 +1,6 @@
 package text_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/mallardmem/mallard/engine/text"
@@ -32,12 +31,6 @@ func TestIsCaptureNoise(t *testing.T) {
 		if got := text.IsCaptureNoise(test.in); got != test.want {
 			t.Errorf("IsCaptureNoise(%q) = %v", test.in, got)
 		}
-	}
-}
-
-func TestRecallNoisePatternPastesIntoSQL(t *testing.T) {
-	if strings.ContainsAny(text.RecallNoisePattern, `'"`) {
-		t.Errorf("quotation mark in %s", text.RecallNoisePattern)
 	}
 }
 

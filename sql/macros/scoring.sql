@@ -36,6 +36,10 @@ CREATE OR REPLACE MACRO date_fit(said_at, period_from, period_until, days) AS
     CASE WHEN said_at >= period_from AND said_at < period_until THEN 1
          ELSE exp(-greatest(days_between(said_at, period_from), days_between(period_until, said_at)) / days) END;
 
+-- The greatest sum that the signals of a turn can have; a reply's part is the relevance of the question before it.
+CREATE OR REPLACE MACRO most_of(vector, lexical, session, date, speaker, reply, tells) AS
+    greatest((vector + lexical) * (1 + reply) + session + date + speaker + tells, 1e-9);
+
 -- Boosts --------------------------------------------------------------------------------------------------------------
 
 -- Adds up to weight to what is new. e_fold is the age at which 1/e of it is left; 0 is off. A date in the future counts as now.

@@ -22,15 +22,27 @@ USE mallard;
 
 -- name: recall_tables
 -- Each connection has a place of its own for the recall under way: what is asked, and what is offered for ranking. They are made
--- anew now and then, since the rows that were deleted would go on taking room and time.
+-- anew now and then, since the rows that were deleted would go on taking room and time. Weights are columns, for in a struct all
+-- of them would be carried through every stage.
+CREATE OR REPLACE TEMP TABLE weighing AS SELECT unnest(NULL::weights) LIMIT 0;
 CREATE OR REPLACE TEMP TABLE asking (
-    weights VARCHAR, asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT, offers BIGINT,
-    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tags VARCHAR[],
+    asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT, offers BIGINT,
+    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tagged BOOLEAN, fts BOOLEAN,
     since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
-CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUBLE, in_postings BOOLEAN);
-CREATE OR REPLACE TEMP TABLE fts_hits (term VARCHAR, kind VARCHAR, doc_no INTEGER, tf FLOAT);
-CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[]);
+-- Conversations by name or id.
+CREATE OR REPLACE TEMP TABLE asked_conversations (name VARCHAR);
+-- What the index is asked: word counts the words of the question, share is what a term adds to the frequency of its word: 1 for
+-- the word itself, less for a related one, 0 for one that is only counted.
+CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUBLE);
+-- The question's vector, or an empty list, and whether words are asked too.
+CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN);
+CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
+CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
+CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
+-- Candidates in their order; a cosine that is NULL could not be known.
 CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE);
+-- Documents that are shown.
+CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER);
 
 -- name: seal
 -- A file opened for reading gives no way out to other files, and no way to open one.

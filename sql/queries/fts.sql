@@ -58,31 +58,31 @@ FROM duckdb_tables()
 WHERE database_name = current_database() AND table_name = 'docs' AND schema_name IN (SELECT 'fts_main_' || unnest($kinds::VARCHAR[]) || '_texts');
 
 -- name: recall_ask_fts
--- Puts what postings has of these terms into fts_hits, from the index of the extension, which the file must have.
+-- Puts what postings has of the terms asked into fts_hits, from the index of the extension, which the file must have.
 INSERT INTO temp.main.fts_hits
 WITH memory_hits AS (
-    SELECT termid, docid, count(*) AS n
-    FROM fts_main_memory_texts.terms
-    WHERE list_contains($kinds::VARCHAR[], 'memory')
-      AND termid IN (SELECT termid FROM fts_main_memory_texts.dict WHERE term IN (SELECT unnest($terms::VARCHAR[])))
-    GROUP BY termid, docid
+    SELECT a.word, a.share, h.docid, count(*) AS n
+    FROM temp.main.asked_terms AS a
+    JOIN fts_main_memory_texts.dict AS t USING (term)
+    JOIN fts_main_memory_texts.terms AS h USING (termid)
+    WHERE a.share > 0 AND list_contains($kinds::VARCHAR[], 'memory')
+    GROUP BY a.word, a.share, h.termid, h.docid
 ),
 message_hits AS (
-    SELECT termid, docid, count(*) AS n
-    FROM fts_main_message_texts.terms
-    WHERE list_contains($kinds::VARCHAR[], 'message')
-      AND termid IN (SELECT termid FROM fts_main_message_texts.dict WHERE term IN (SELECT unnest($terms::VARCHAR[])))
-    GROUP BY termid, docid
+    SELECT a.word, a.share, h.docid, count(*) AS n
+    FROM temp.main.asked_terms AS a
+    JOIN fts_main_message_texts.dict AS t USING (term)
+    JOIN fts_main_message_texts.terms AS h USING (termid)
+    WHERE a.share > 0 AND list_contains($kinds::VARCHAR[], 'message')
+    GROUP BY a.word, a.share, h.termid, h.docid
 )
-SELECT t.term, 'memory'::document_kind AS kind, d.name AS doc_no, (h.n / s.scale)::FLOAT AS tf
+SELECT h.word, 'memory', d.name, h.share * h.n / s.scale
 FROM memory_hits AS h
-JOIN fts_main_memory_texts.dict AS t USING (termid)
 JOIN fts_main_memory_texts.docs AS d USING (docid)
 CROSS JOIN fts_main_memory_texts.scale AS s
 UNION ALL
-SELECT t.term, 'message'::document_kind, d.name, (h.n / s.scale)::FLOAT
+SELECT h.word, 'message', d.name, h.share * h.n / s.scale
 FROM message_hits AS h
-JOIN fts_main_message_texts.dict AS t USING (termid)
 JOIN fts_main_message_texts.docs AS d USING (docid)
 CROSS JOIN fts_main_message_texts.scale AS s;
 
