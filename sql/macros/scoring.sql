@@ -1,5 +1,8 @@
 -- Every formula of ranking, once. Scores are between 0 and 1, ages and half-lives in days.
 
+-- Of files that an earlier version wrote; what is noise stands in documents now.
+DROP MACRO IF EXISTS is_noise;
+
 CREATE OR REPLACE MACRO clamp01(x) AS least(1.0, greatest(0.0, x));
 
 CREATE OR REPLACE MACRO days_between(earlier, later) AS

@@ -43,6 +43,22 @@ LEFT JOIN messages AS m ON m.conversation_id = c.id
 GROUP BY c.id
 HAVING count(m.id) <> any_value(c.next_seq) - 1 OR count(DISTINCT m.seq) <> count(m.id) OR coalesce(min(m.seq), 1) <> 1
 UNION ALL
+SELECT 'message stands elsewhere than its document', m.id
+FROM messages AS m
+JOIN documents AS d USING (doc_no)
+WHERE d.session_no IS DISTINCT FROM m.session_no OR d.place IS DISTINCT FROM m.place
+UNION ALL
+SELECT 'two documents of one session at one place', min(doc_no)::VARCHAR
+FROM documents
+GROUP BY session_no, place
+HAVING count(*) > 1
+UNION ALL
+SELECT 'conversation goes on elsewhere than after its last message', c.id
+FROM conversations AS c
+LEFT JOIN messages AS m ON m.conversation_id = c.id AND m.seq = c.next_seq - 1
+WHERE c.last_session_no IS DISTINCT FROM m.session_no OR c.last_place IS DISTINCT FROM m.place
+   OR c.last_session IS DISTINCT FROM m.session OR c.last_said_at IS DISTINCT FROM m.said_at
+UNION ALL
 SELECT 'live document with words, but no postings', owner_id
 FROM live
 WHERE length > 0 AND NOT EXISTS (FROM postings AS p WHERE p.doc_no = live.doc_no)
