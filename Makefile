@@ -27,8 +27,8 @@ lint: ## gofmt, go vet, staticcheck
 	$(GO) tool staticcheck ./...
 
 fuzz: ## fuzz every parser for ten seconds
-	@for target in $$(grep -rhoE 'func Fuzz[A-Za-z]+' --include=*_test.go engine/text | sed 's/func //'); do \
-		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s ./engine/text || exit 1; done
+	@grep -roE 'func Fuzz[A-Za-z0-9]+' --include=*_test.go --exclude-dir='.?*' . | sed -E 's|/[^/]*:func | |' | sort | while read -r folder target; do \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s -fuzzminimizetime 5x $$folder </dev/null || exit 1; done
 
 golden: ## accept the present results as the goldens
 	$(GO) test ./engine -run TestRanking -update && $(GO) test ./engine/text -update

@@ -107,8 +107,13 @@ func (r *recall) ask(ctx context.Context, c *connection) (err error) {
 	if err := r.askTable(ctx, c); err != nil {
 		return err
 	}
+	few, err := c.exec(ctx, "recall_partake")
+	if err != nil {
+		return err
+	}
+	r.few = int(few)
 	r.step = "rarity"
-	return r.question.count(ctx, c, r.weights.Rarity && !r.lexicalOnly())
+	return r.count(ctx, c)
 }
 
 // findConversations gives the ids of those that the query names.
@@ -184,7 +189,8 @@ func lowered(tags []string) []string {
 
 // count finds out how rare the words of the question are; all of them, or only those that are looked up. A word that no document
 // has says the most.
-func (q *question) count(ctx context.Context, c *connection, all bool) error {
+func (r *recall) count(ctx context.Context, c *connection) error {
+	q := &r.question
 	words, terms, shares := []int32{}, []string{}, []float64{}
 	add := func(term string, share float64) {
 		words, terms, shares = append(words, int32(len(words))), append(terms, term), append(shares, share)
@@ -192,7 +198,7 @@ func (q *question) count(ctx context.Context, c *connection, all bool) error {
 	for _, term := range q.terms {
 		add(term, 1)
 	}
-	if all {
+	if r.weights.Rarity && !r.lexicalOnly() {
 		for _, term := range q.others {
 			add(term, 0)
 		}
@@ -203,7 +209,11 @@ func (q *question) count(ctx context.Context, c *connection, all bool) error {
 	if err := c.askTerms(words, terms, shares); err != nil {
 		return err
 	}
-	if _, err := c.exec(ctx, "recall_count_words"); err != nil {
+	count := "recall_count_words"
+	if r.few > 0 && r.weights.Counted == "asked" {
+		count = "recall_count_words_few"
+	}
+	if _, err := c.exec(ctx, count); err != nil {
 		return err
 	}
 	documents := map[string]float64{} // by term

@@ -39,6 +39,7 @@ type recall struct {
 	question      question
 	tags          []string
 	at            time.Time
+	few           int // who takes part, where that are few; 0: many, or nobody
 	candidates    []Candidate
 }
 
@@ -112,6 +113,13 @@ func (r *recall) gather(ctx context.Context, c *connection) error {
 	r.step = "gather"
 	start := time.Now()
 	if err := r.question.ask(ctx, c, r); err != nil {
+		return err
+	}
+	gather := "recall_gather_pool"
+	if r.few > 0 && r.few <= r.weights.Whole {
+		gather = "recall_gather_few"
+	}
+	if _, err := c.exec(ctx, gather); err != nil {
 		return err
 	}
 	var all gathered
