@@ -70,6 +70,7 @@ conversation at a time and measures on it the set that is best on the others. JS
 				return err
 			}
 			defer model.Close()
+			a.noteModel(model)
 			c.Embedder, c.Related = model.Embedder, relatedWords
 			bar := newProgress(a)
 			defer bar.stop()

@@ -32,6 +32,7 @@ is part of every figure.`,
 					return err
 				}
 				defer model.Close()
+				a.noteModel(model)
 				if model.Embedder == nil {
 					return usage("model none; allowed: a model, since vectors are a part of what is measured")
 				}

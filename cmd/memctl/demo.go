@@ -89,6 +89,7 @@ func (a *app) playDemo(ctx context.Context, path string) (*played, error) {
 		return nil, err
 	}
 	defer model.Close()
+	a.noteModel(model)
 	e, err := engine.Open(ctx, path, engine.Options{Embedder: model.Embedder, Related: relatedWords, Now: demoNow})
 	if err != nil {
 		return nil, err
