@@ -336,7 +336,7 @@ func (q *question) related(r *recall) (words []int32, terms []string, shares []f
 		others, cosines := r.engine.opts.Related(source)
 		seen := map[string]bool{q.terms[i]: true}
 		for j, other := range others {
-			for _, token := range r.engine.analyzer.QueryTokens(other) {
+			for _, token := range r.engine.analyzer.QueryTokens(source + " " + other) { // beside a word that counts, one that does not is dropped
 				if !seen[token.Term] { // nearest first
 					seen[token.Term] = true
 					words, terms = append(words, int32(i)), append(terms, token.Term)

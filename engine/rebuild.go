@@ -27,7 +27,7 @@ type Rebuilt struct {
 	FTS bool `json:"fts"`
 }
 
-// RebuildIndex makes the index anew from the rows: words and totals in one transaction, clustered by term, then vectors batch
+// RebuildIndex makes the index anew from the rows: words and totals in one transaction, then vectors batch
 // by batch. It can be cancelled at any moment; what is missing then shows in Stats, and a further call completes it. Errors:
 // ErrNoEmbedder for Vectors without a model.
 func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, error) {

@@ -25,7 +25,7 @@ func content(t *testing.T, e *engine.Engine) map[string][][]any {
 	}
 }
 
-// clustered reports whether the postings of each term stand side by side.
+// clustered reports whether the postings of each term stand side by side, as far as these few documents go.
 func clustered(t *testing.T, e *engine.Engine) bool {
 	t.Helper()
 	return len(rowsOf(t, e, "SELECT 1 FROM (SELECT term_no < lag(term_no) OVER (ORDER BY rowid) AS back FROM postings) WHERE back")) == 0

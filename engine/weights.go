@@ -72,6 +72,15 @@ func builtinWeights() map[string]Weights {
 	return map[string]Weights{"memory": MemoryWeights(), "transcript": TranscriptWeights()}
 }
 
+// baseWeights is what a stored set leaves out, because it was stored before there was such a weight: as in the built-in set of its
+// name, else as in memory.
+func baseWeights(name string) Weights {
+	if w, ok := builtinWeights()[name]; ok {
+		return w
+	}
+	return MemoryWeights()
+}
+
 // weightsFor names the set for kinds when the caller names none.
 func weightsFor(kinds []Kind) string {
 	if slices.Contains(kinds, MemoryKind) {
@@ -87,7 +96,7 @@ func (w Weights) validate() error {
 		value      float64
 		least, max float64
 	}{
-		{"pool", float64(w.Pool), 10, 2000}, {"whole", float64(w.Whole), 0, 100_000}, {"near", w.Near, 0, 1}, {"far", w.Far, 0, 1},
+		{"pool", float64(w.Pool), 10, 2000}, {"whole", float64(w.Whole), 0, 5000}, {"near", w.Near, 0, 1}, {"far", w.Far, 0, 1},
 		{"session", w.Session, 0, 1}, {"date", w.Date, 0, 1}, {"date_days", w.DateDays, 0.1, 3650}, {"speaker", w.Speaker, 0, 1},
 		{"reply", w.Reply, 0, 1}, {"tells", w.Tells, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"lexical", w.Lexical, 0, 1},
 		{"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
@@ -127,11 +136,12 @@ func (e *Engine) WeightSets(ctx context.Context) (map[string]Weights, error) {
 			if err := rows.Scan(&name, &value); err != nil {
 				return err
 			}
-			var w Weights
+			set := strings.TrimPrefix(name, weightsPrefix)
+			w := baseWeights(set)
 			if err := json.Unmarshal([]byte(value), &w); err != nil {
 				return fmt.Errorf("%w: setting %s: %v", ErrCorrupt, name, err)
 			}
-			sets[strings.TrimPrefix(name, weightsPrefix)] = w
+			sets[set] = w
 			return nil
 		}, sql.Named("prefix", weightsPrefix))
 	})
@@ -161,6 +171,7 @@ func (e *Engine) ResetWeights(ctx context.Context, name string) error {
 
 // weights reads one set.
 func (e *Engine) weights(ctx context.Context, c *connection, name string) (w Weights, err error) {
+	w = baseWeights(name)
 	found, err := e.setting(ctx, c, weightsPrefix+name, &w)
 	if err != nil || found {
 		return w, err

@@ -159,8 +159,9 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		}
 		defer model.Close()
 		a.noteModel(model)
-		o.Embedder, o.Related = model.Embedder, relatedWords
+		o.Embedder = model.Embedder
 	}
+	o.Related = relatedWords
 	bar := newProgress(a)
 	defer bar.stop()
 	o.Progress = bar.report

@@ -55,7 +55,7 @@ func (m *memo) appendWhole(dst []Token, s string, words []span) []Token {
 	e, ok := m.wholes[raw]
 	if !ok {
 		surface := foldWhole(raw)
-		e = entry{surface, surface}
+		e = entry{surface, m.stem(surface)} // what is cut off may leave letters alone
 		keep(m.wholes, raw, e)
 	}
 	if e.surface == "" {

@@ -41,11 +41,12 @@ CREATE OR REPLACE TEMP TABLE rebuilt_documents AS FROM documents LIMIT 0;
 CREATE OR REPLACE TEMP TABLE rebuilt_postings AS FROM postings LIMIT 0;
 
 -- name: index_replace
--- Puts what was made anew in place of the old, the postings of a term side by side.
+-- Puts what was made anew in place of the old. Postings go by stretches of documents and within one by term, so that they are
+-- found both ways.
 DELETE FROM documents;
 INSERT INTO documents FROM rebuilt_documents ORDER BY doc_no;
 DELETE FROM postings;
-INSERT INTO postings FROM rebuilt_postings ORDER BY term_no, kind, doc_no;
+INSERT INTO postings FROM rebuilt_postings ORDER BY doc_no // 4096, term_no, kind, doc_no;
 DROP TABLE rebuilt_documents;
 DROP TABLE rebuilt_postings;
 

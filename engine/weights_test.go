@@ -1,0 +1,32 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// TestWeightsStoredBefore: a set stored by a program that knew fewer weights has the rest from the built-in set of its name, else
+// from memory.
+func TestWeightsStoredBefore(t *testing.T) {
+	path := newFile(t)
+	closeFile(t, openFile(t, path, engine.Options{}))
+	tamper(t, path, `INSERT INTO settings VALUES ('weights:transcript', '{"lexical": 0.4}'), ('weights:mine', '{"lexical": 0.6, "pool": 30}')`)
+	e := openFile(t, path, engine.Options{})
+	sets, err := e.WeightSets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	transcript, mine := engine.TranscriptWeights(), engine.MemoryWeights()
+	transcript.Lexical, mine.Lexical, mine.Pool = 0.4, 0.6, 30
+	equal(t, "transcript", transcript, sets["transcript"])
+	equal(t, "mine", mine, sets["mine"])
+	for _, name := range []string{"transcript", "mine"} {
+		if r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "anything", WeightSet: name, Kinds: engine.Kinds()}); err != nil || r.WeightSet != name {
+			t.Errorf("recall with %s: %v, %v", name, r.WeightSet, err)
+		}
+		if err := e.SetWeights(t.Context(), name, sets[name]); err != nil {
+			t.Error(err)
+		}
+	}
+}
