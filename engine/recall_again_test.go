@@ -1,0 +1,234 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// variedQuestions are questions of different words, filters, weights and ways to ask, so that what one leaves behind would show in another.
+func variedQuestions(n int) (all []engine.RecallQuery) {
+	for i := range n {
+		rng := rand.New(rand.NewPCG(9, uint64(i)))
+		q := randomQuestion(rng)
+		q.Limit = 20
+		switch i % 4 {
+		case 0:
+			q.Weights = randomWeights(rng)
+		case 1:
+			q.Explain = true
+		case 2:
+			q.Text += " proj:harbour" // a tag
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// answer is what a recall gave, without what differs each time.
+type answer struct {
+	Mode       engine.Mode
+	WeightSet  string
+	Candidates []engine.Candidate
+	Notices    []string
+	Tags       []string
+}
+
+func answerOf(e *engine.Engine, q engine.RecallQuery) (a answer, err error) {
+	result, err := e.Recall(context.Background(), q)
+	for _, h := range result.Hits {
+		a.Candidates = append(a.Candidates, h.Signals)
+	}
+	a.Mode, a.WeightSet, a.Notices, a.Tags = result.Mode, result.WeightSet, result.Notices, result.Trace.Tags
+	return a, err
+}
+
+// differs tells two answers apart; sums may be made in another order, which rounds otherwise.
+func differs(want, got answer) string { return cmp.Diff(want, got, cmp.Comparer(near)) }
+
+// answersOf asks one question after the other.
+func answersOf(t *testing.T, e *engine.Engine, questions []engine.RecallQuery) (all []answer) {
+	t.Helper()
+	found := 0
+	for _, q := range questions {
+		a, err := answerOf(e, q)
+		if err != nil {
+			t.Fatalf("%q: %v", q.Text, err)
+		}
+		all, found = append(all, a), found+len(a.Candidates)
+	}
+	if found < 3*len(questions) {
+		t.Fatalf("%d hits for %d questions: too few to prove anything", found, len(questions))
+	}
+	return all
+}
+
+// tagged adds what the questions with a tag find.
+func tagged(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	for i := range 8 {
+		stored(t, e, engine.RememberRequest{Text: fmt.Sprint(vocabulary[i], " crane and harbour of proj:harbour"), Scope: "global"})
+		appended(t, e, engine.AppendRequest{Conversation: "talk 1", Messages: []engine.Message{{Text: vocabulary[i] + " crane, proj:harbour", SaidAt: noon.AddDate(0, -3, 0)}}})
+	}
+}
+
+// TestRecallsInParallel: recalls at the same time, each with words, weights and conversations of its own, give what they give alone.
+func TestRecallsInParallel(t *testing.T) {
+	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 1)))
+	tagged(t, e)
+	questions := variedQuestions(16)
+	want := answersOf(t, e, questions)
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for _, i := range rand.New(rand.NewPCG(9, uint64(worker))).Perm(len(questions)) {
+				got, err := answerOf(e, questions[i])
+				if diff := differs(want[i], got); err != nil || diff != "" {
+					t.Errorf("%q: %v (-alone +in parallel):\n%s", questions[i].Text, err, diff)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// moody is a model that does to a question what the test wants.
+type moody struct {
+	enginetest.Words
+	ask func(context.Context, []float32) ([]float32, error) // nil: as it is
+}
+
+func (m *moody) EmbedQuery(ctx context.Context, text string, weight func(string) float64) ([]float32, error) {
+	v, err := m.Words.EmbedQuery(ctx, text, weight)
+	if m.ask != nil && err == nil {
+		return m.ask(ctx, v)
+	}
+	return v, err
+}
+
+// TestRecallAfterFailure: a recall that fails, wherever it was, leaves nothing behind that the next one would find.
+func TestRecallAfterFailure(t *testing.T) {
+	model := &moody{}
+	e := enginetest.Open(t, engine.Options{Embedder: model})
+	for i := range 30 {
+		text := fmt.Sprint(vocabulary[i], " ", vocabulary[i/2], " crane")
+		stored(t, e, engine.RememberRequest{Text: text})
+		appended(t, e, engine.AppendRequest{Conversation: fmt.Sprint("talk ", i%4), Messages: []engine.Message{{Text: text, Speaker: "Ines", SaidAt: noon.AddDate(0, 0, -i)}}})
+	}
+	tagged(t, e)
+	questions := variedQuestions(4)
+	want := answersOf(t, e, questions)
+	after := func(what string) {
+		t.Helper()
+		for i, q := range questions {
+			got, err := answerOf(e, q)
+			if diff := differs(want[i], got); err != nil || diff != "" {
+				t.Errorf("%s, then %q: %v (-want +got):\n%s", what, q.Text, err, diff)
+			}
+		}
+	}
+	broken := errors.New("the model is down")
+	fails := func(_ context.Context, _ []float32) ([]float32, error) { return nil, broken }
+	for _, test := range []struct {
+		what string
+		ask  func(context.Context, []float32) ([]float32, error)
+		q    engine.RecallQuery
+		want error // nil: the recall goes on with words
+	}{
+		{"a model that fails", fails, engine.RecallQuery{Mode: engine.Hybrid}, broken},
+		{"a model that fails, asked in silence", fails, engine.RecallQuery{Conversations: []string{"talk 2"}}, nil},
+		{"a model that fails for an explanation", fails, engine.RecallQuery{Mode: engine.VectorMode, Explain: true, Conversations: []string{"talk 1", "talk 2"}}, broken},
+		{"a vector too short", func(_ context.Context, v []float32) ([]float32, error) { return v[1:], nil }, engine.RecallQuery{}, engine.ErrBadVector},
+		{"an unknown conversation", nil, engine.RecallQuery{Conversations: []string{"talk 1", "nowhere"}}, engine.ErrNotFound},
+		{"unknown weights", nil, engine.RecallQuery{WeightSet: "nowhere"}, engine.ErrNotFound},
+		{"an unknown document", nil, engine.RecallQuery{WhyNot: "mem_nowhere"}, engine.ErrNotFound},
+		{"an unknown document, with a tag", nil, engine.RecallQuery{WhyNot: "mem_nowhere", Text: "crane proj:harbour"}, engine.ErrNotFound},
+	} {
+		for range 2 { // twice in a row
+			model.ask = test.ask
+			q := test.q
+			if q.Text == "" {
+				q.Text = "crane harbour pilot"
+			}
+			q.Kinds = engine.Kinds()
+			if _, err := e.Recall(t.Context(), q); !errors.Is(err, test.want) {
+				t.Errorf("%s: %v, want %v", test.what, err, test.want)
+			}
+			model.ask = nil
+		}
+		after(test.what)
+	}
+
+	model.ask = func(context.Context, []float32) ([]float32, error) { panic("the model is mad") }
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the model's panic was swallowed")
+			}
+		}()
+		e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Mode: engine.Hybrid})
+	}()
+	model.ask = nil
+	after("a model that panics")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	model.ask = func(ctx context.Context, _ []float32) ([]float32, error) { cancel(); return nil, ctx.Err() }
+	if _, err := e.Recall(ctx, engine.RecallQuery{Text: "crane harbour", Kinds: engine.Kinds()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled while the model thinks: %v", err)
+	}
+	model.ask = nil
+	after("a recall cancelled while the model thinks")
+}
+
+// TestRecallAfterCancelling breaks recalls off at many moments.
+func TestRecallAfterCancelling(t *testing.T) {
+	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 2)))
+	tagged(t, e)
+	questions := variedQuestions(4)
+	want := answersOf(t, e, questions)
+	start := time.Now()
+	answersOf(t, e, questions)
+	whole, cancelled := time.Since(start)/time.Duration(len(questions)), 0
+	for i := range 16 {
+		n := i % len(questions)
+		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/12)
+		if _, err := e.Recall(ctx, questions[n]); err != nil {
+			cancelled++
+		}
+		cancel()
+		n = (n + 1) % len(questions)
+		got, err := answerOf(e, questions[n])
+		if diff := differs(want[n], got); err != nil || diff != "" {
+			t.Errorf("%q, after a recall that had %d/12 of its time: %v (-want +got):\n%s", questions[n].Text, i, err, diff)
+		}
+	}
+	if cancelled < 5 {
+		t.Errorf("only %d recalls were broken off", cancelled)
+	}
+}
+
+// TestManyRecalls: a late answer is the first one, also where the connection makes its tables anew, which it does every 200 recalls.
+func TestManyRecalls(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Threads: 1})
+	tagged(t, e)
+	questions := []engine.RecallQuery{
+		{Text: "crane harbour", Kinds: onlyMessages}, {Text: "crane", Kinds: onlyMessages, Conversations: []string{"talk 1"}}, {Text: "ship proj:harbour", Kinds: onlyMessages},
+	}
+	want := answersOf(t, e, questions)
+	for i := range 450 {
+		n := i % len(questions)
+		got, err := answerOf(e, questions[n])
+		if diff := differs(want[n], got); err != nil || diff != "" {
+			t.Fatalf("recall %d: %v (-want +got):\n%s", i, err, diff)
+		}
+	}
+}
