@@ -125,11 +125,16 @@ func TestRecallAfterFailure(t *testing.T) {
 		appended(t, e, engine.AppendRequest{Conversation: fmt.Sprint("talk ", i%4), Messages: []engine.Message{{Text: text, Speaker: "Ines", SaidAt: noon.AddDate(0, 0, -i)}}})
 	}
 	tagged(t, e)
-	questions := variedQuestions(4)
+	stored(t, e, engine.RememberRequest{Text: "the crane at env:night"})
+	questions := append(variedQuestions(4), engine.RecallQuery{Text: "crane proj:harbour", Kinds: engine.Kinds(), Weights: plainWeights()},
+		engine.RecallQuery{Text: "crane env:night", Kinds: engine.Kinds(), Weights: plainWeights()})
 	want := answersOf(t, e, questions)
-	after := func(what string) {
+	// between lets something fail before every question, and so after every other one.
+	between := func(what string, fail func()) {
 		t.Helper()
 		for i, q := range questions {
+			fail()
+			model.ask = nil
 			got, err := answerOf(e, q)
 			if diff := differs(want[i], got); err != nil || diff != "" {
 				t.Errorf("%s, then %q: %v (-want +got):\n%s", what, q.Text, err, diff)
@@ -153,62 +158,75 @@ func TestRecallAfterFailure(t *testing.T) {
 		{"an unknown document", nil, engine.RecallQuery{WhyNot: "mem_nowhere"}, engine.ErrNotFound},
 		{"an unknown document, with a tag", nil, engine.RecallQuery{WhyNot: "mem_nowhere", Text: "crane proj:harbour"}, engine.ErrNotFound},
 	} {
-		for range 2 { // twice in a row
+		q := test.q
+		q.Kinds = engine.Kinds()
+		if q.Text == "" {
+			q.Text = "crane harbour pilot"
+		}
+		between(test.what, func() {
 			model.ask = test.ask
-			q := test.q
-			if q.Text == "" {
-				q.Text = "crane harbour pilot"
-			}
-			q.Kinds = engine.Kinds()
 			if _, err := e.Recall(t.Context(), q); !errors.Is(err, test.want) {
 				t.Errorf("%s: %v, want %v", test.what, err, test.want)
 			}
-			model.ask = nil
-		}
-		after(test.what)
+		})
 	}
-
-	model.ask = func(context.Context, []float32) ([]float32, error) { panic("the model is mad") }
-	func() {
+	between("a model that panics", func() {
 		defer func() {
 			if recover() == nil {
 				t.Error("the model's panic was swallowed")
 			}
 		}()
+		model.ask = func(context.Context, []float32) ([]float32, error) { panic("the model is mad") }
 		e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Mode: engine.Hybrid})
-	}()
-	model.ask = nil
-	after("a model that panics")
-
-	ctx, cancel := context.WithCancel(t.Context())
-	model.ask = func(ctx context.Context, _ []float32) ([]float32, error) { cancel(); return nil, ctx.Err() }
-	if _, err := e.Recall(ctx, engine.RecallQuery{Text: "crane harbour", Kinds: engine.Kinds()}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled while the model thinks: %v", err)
-	}
-	model.ask = nil
-	after("a recall cancelled while the model thinks")
+	})
+	between("a recall cancelled while the model thinks", func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		model.ask = func(ctx context.Context, _ []float32) ([]float32, error) { cancel(); return nil, ctx.Err() }
+		if _, err := e.Recall(ctx, engine.RecallQuery{Text: "crane harbour", Kinds: engine.Kinds()}); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled while the model thinks: %v", err)
+		}
+	})
 }
 
-// TestRecallAfterCancelling breaks recalls off at many moments.
+// TestFirstRecallFails: a connection whose first recall failed is as good as new.
+func TestFirstRecallFails(t *testing.T) {
+	for what, q := range map[string]engine.RecallQuery{
+		"an unknown conversation": {Conversations: []string{"nowhere"}}, "unknown weights": {WeightSet: "nowhere"}, "an unknown document": {WhyNot: "mem_nowhere"},
+	} {
+		e := enginetest.Open(t, engine.Options{})
+		tagged(t, e)
+		q.Text = "crane"
+		if _, err := e.Recall(t.Context(), q); !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := recalled(t, e, engine.RecallQuery{Text: "crane", Weights: plainWeights()}); len(got) != 8 {
+			t.Errorf("after %s: %v", what, got)
+		}
+	}
+}
+
+// TestRecallAfterCancelling breaks recalls off at many moments. The same question follows: what of it was taken back must be put again.
 func TestRecallAfterCancelling(t *testing.T) {
 	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 2)))
 	tagged(t, e)
 	questions := variedQuestions(4)
+	for i := range questions {
+		questions[i].Weights = randomWeights(rand.New(rand.NewPCG(9, uint64(i))))
+	}
 	want := answersOf(t, e, questions)
 	start := time.Now()
 	answersOf(t, e, questions)
 	whole, cancelled := time.Since(start)/time.Duration(len(questions)), 0
-	for i := range 16 {
+	for i := range 20 {
 		n := i % len(questions)
-		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/12)
+		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/16)
 		if _, err := e.Recall(ctx, questions[n]); err != nil {
 			cancelled++
 		}
 		cancel()
-		n = (n + 1) % len(questions)
 		got, err := answerOf(e, questions[n])
 		if diff := differs(want[n], got); err != nil || diff != "" {
-			t.Errorf("%q, after a recall that had %d/12 of its time: %v (-want +got):\n%s", questions[n].Text, i, err, diff)
+			t.Errorf("%q, after a recall that had %d/16 of its time: %v (-want +got):\n%s", questions[n].Text, i, err, diff)
 		}
 	}
 	if cancelled < 5 {
