@@ -31,8 +31,9 @@ const storageVersion = "v1.4.0"
 type connection struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
-	planned  int64 // documents in the file when the first of them was
-	recalls  int
+	planned  int64  // documents in the file when the first of them was
+	recalls  int    // since the tables of recall were made; 0: they are not
+	scored   int64  // rows that these recalls put into them
 	weighing string // what the table weighing has
 	filled   bool   // some of the tables that only some recalls fill
 }
@@ -210,15 +211,18 @@ func (c *connection) renew(documents int64) {
 	c.prepared, c.planned = map[string]*sql.Stmt{}, documents
 }
 
-// maxRecalls is how many recalls the tables of recall last.
-const maxRecalls = 200
+// The tables of recall last for so many recalls and rows. Rows that were deleted stay in them, and every scan passes them.
+const (
+	maxRecalls = 200
+	maxScored  = 100_000
+)
 
 // forgetRecall empties the tables of recall for the next one, or makes them.
 func (c *connection) forgetRecall(ctx context.Context) error {
 	text := sqlfiles.Query("recall_clear")
 	switch {
-	case c.recalls%maxRecalls == 0:
-		text, c.weighing = sqlfiles.Query("recall_tables"), ""
+	case c.recalls == 0 || c.recalls >= maxRecalls || c.scored >= maxScored:
+		text, c.weighing, c.recalls, c.scored = sqlfiles.Query("recall_tables"), "", 0, 0
 	case c.filled:
 		text += sqlfiles.Query("recall_clear_rest")
 	}

@@ -119,11 +119,13 @@ func (r *recall) gather(ctx context.Context, c *connection) error {
 	if r.few > 0 && r.few <= r.weights.Whole {
 		gather = "recall_gather_few"
 	}
-	if _, err := c.exec(ctx, gather); err != nil {
+	scored, err := c.exec(ctx, gather)
+	if err != nil {
 		return err
 	}
+	c.scored += scored
 	var all gathered
-	err := c.each(ctx, "recall_candidates", func(rows *sql.Rows) error {
+	err = c.each(ctx, "recall_candidates", func(rows *sql.Rows) error {
 		var v Candidate
 		defer func() { r.candidates = append(r.candidates, v) }()
 		return rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,
