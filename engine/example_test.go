@@ -201,5 +201,6 @@ func ExampleRecallQuery_whyNot() {
 	// tea: in 1 of 1
 	// vector  brings at most 0.7
 	// lexical brings at most 0.3
+	// date    brings at most 0.1
 	// filter – Its scope project:kitchen was not asked, only user:ines.
 }

@@ -62,7 +62,7 @@ func MemoryWeights() Weights {
 func TranscriptWeights() Weights {
 	return Weights{
 		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Lexical: 1, Near: 0.5, Far: 0.2, Session: 0.3,
-		Date: 0.5, DateDays: 14, Speaker: 0.25, Reply: 0.2, Tells: 0.3, Question: 0.2, Related: 0.5, Rerank: "none", Decay: "none",
+		Date: 0.5, DateDays: 14, Speaker: 0.25, Reply: 0.2, Tells: 0.3, Question: 0.2, Related: 0.2, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
 	}
 }
