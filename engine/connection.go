@@ -33,7 +33,6 @@ type connection struct {
 	prepared map[string]*sql.Stmt
 	planned  int64  // documents in the file when the first of them was
 	recalls  int    // since the tables of recall were made; 0: they are not
-	scored   int64  // rows that these recalls put into them
 	weighing string // what the table weighing has
 	filled   bool   // some of the tables that only some recalls fill
 }
@@ -211,18 +210,15 @@ func (c *connection) renew(documents int64) {
 	c.prepared, c.planned = map[string]*sql.Stmt{}, documents
 }
 
-// The tables of recall last for so many recalls and rows. Rows that were deleted stay in them, and every scan passes them.
-const (
-	maxRecalls = 200
-	maxScored  = 100_000
-)
+// maxRecalls is how many recalls the tables of recall last: rows that were deleted stay in them, and every scan passes them.
+const maxRecalls = 200
 
 // forgetRecall empties the tables of recall for the next one, or makes them.
 func (c *connection) forgetRecall(ctx context.Context) error {
 	text := sqlfiles.Query("recall_clear")
 	switch {
-	case c.recalls == 0 || c.recalls >= maxRecalls || c.scored >= maxScored:
-		text, c.weighing, c.recalls, c.scored = sqlfiles.Query("recall_tables"), "", 0, 0
+	case c.recalls == 0 || c.recalls >= maxRecalls:
+		text, c.weighing, c.recalls = sqlfiles.Query("recall_tables"), "", 0
 	case c.filled:
 		text += sqlfiles.Query("recall_clear_rest")
 	}

@@ -107,11 +107,6 @@ func (r *recall) ask(ctx context.Context, c *connection) (err error) {
 	if err := r.askTable(ctx, c); err != nil {
 		return err
 	}
-	few, err := c.exec(ctx, "recall_partake")
-	if err != nil {
-		return err
-	}
-	r.few = int(few)
 	r.step = "rarity"
 	return r.count(ctx, c)
 }
@@ -209,11 +204,7 @@ func (r *recall) count(ctx context.Context, c *connection) error {
 	if err := c.askTerms(words, terms, shares); err != nil {
 		return err
 	}
-	count := "recall_count_words"
-	if r.few > 0 && r.weights.Counted == "asked" {
-		count = "recall_count_words_few"
-	}
-	if _, err := c.exec(ctx, count); err != nil {
+	if _, err := c.exec(ctx, "recall_count_words"); err != nil {
 		return err
 	}
 	documents := map[string]float64{} // by term

@@ -39,7 +39,6 @@ type recall struct {
 	question      question
 	tags          []string
 	at            time.Time
-	few           int // who takes part, where that are few; 0: many, or nobody
 	candidates    []Candidate
 }
 
@@ -115,17 +114,8 @@ func (r *recall) gather(ctx context.Context, c *connection) error {
 	if err := r.question.ask(ctx, c, r); err != nil {
 		return err
 	}
-	gather := "recall_gather_pool"
-	if r.few > 0 && r.few <= r.weights.Whole {
-		gather = "recall_gather_few"
-	}
-	scored, err := c.exec(ctx, gather)
-	if err != nil {
-		return err
-	}
-	c.scored += scored
 	var all gathered
-	err = c.each(ctx, "recall_candidates", func(rows *sql.Rows) error {
+	err := c.each(ctx, "recall_candidates", func(rows *sql.Rows) error {
 		var v Candidate
 		defer func() { r.candidates = append(r.candidates, v) }()
 		return rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,

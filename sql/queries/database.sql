@@ -37,12 +37,6 @@ CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUB
 -- The question's vector, or an empty list, and whether words are asked too.
 CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN);
 CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
--- Who takes part, where that are few.
-CREATE OR REPLACE TEMP TABLE partakers (doc_no INTEGER, kind document_kind, length FLOAT, session_no INTEGER, place INTEGER);
--- Candidates and their neighbours, with what both channels say of them.
-CREATE OR REPLACE TEMP TABLE scored (
-    doc_no INTEGER, kind document_kind, session_no INTEGER, place INTEGER, length FLOAT, candidate BOOLEAN, cosine FLOAT, session_raw DOUBLE,
-    hits STRUCT(word INTEGER, tf DOUBLE)[]);
 CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
 CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
 -- Candidates in their order; a cosine that is NULL could not be known.

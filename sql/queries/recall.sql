@@ -8,8 +8,6 @@ DELETE FROM temp.main.asking;
 DELETE FROM temp.main.asked_conversations;
 DELETE FROM temp.main.asked_terms;
 DELETE FROM temp.main.asked_vector;
-DELETE FROM temp.main.partakers;
-DELETE FROM temp.main.scored;
 DELETE FROM temp.main.word_rarity;
 DELETE FROM temp.main.shown;
 

@@ -1,38 +1,9 @@
--- Gathering: who takes part in a recall, how rare its words are, and what both channels say.
-
--- name: recall_partake
--- Who takes part in the recall, where that are few: then what follows is found by document, else by word.
-INSERT INTO temp.main.partakers
-WITH within AS (  -- the conversations asked
-    SELECT d.*
-    FROM documents AS d
-    SEMI JOIN (SELECT unnest(conversations) AS conversation_id FROM temp.main.asking) AS c USING (conversation_id)
-    UNION ALL BY NAME
-    SELECT d.*
-    FROM documents AS d
-    SEMI JOIN (FROM temp.main.asking WHERE list_contains(conversations, '*')) ON true
-),
-eligible AS MATERIALIZED (
-    SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
-    FROM within AS d
-    CROSS JOIN temp.main.asking AS q
-    WHERE d.live
-      AND list_contains(q.kinds, d.kind::VARCHAR)
-      AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
-      AND (list_contains(q.categories, '*') OR list_contains(q.categories, d.category))
-      AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
-      AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
-      AND CASE d.kind WHEN 'memory'
-              THEN d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
-              ELSE d.created_at <= q.said_by END
-      AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
-    LIMIT 5001
-)
-SELECT * FROM eligible WHERE (SELECT count(*) FROM eligible) <= 5000;
+-- Gathering: how rare the words of a question are, who may answer it, and every candidate's signals.
 
 -- name: recall_count_words
 -- How rare the words of the question are: in how many documents each stands, of how many, and how long these are on average. Counted
--- are all documents of a kind, or those asked, as the weights say. The word -1 stands in all.
+-- are all documents of a kind, or those asked, as the weights say. The word -1 stands in all. Few documents are looked through by
+-- their own postings, which lie together in the file; many by the postings of the words.
 INSERT INTO temp.main.word_rarity
 WITH within AS (  -- the conversations asked
     SELECT d.*
@@ -47,7 +18,8 @@ eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
     FROM within AS d
     CROSS JOIN temp.main.asking AS q
-    WHERE d.live
+    CROSS JOIN temp.main.weighing AS w
+    WHERE w.counted = 'asked' AND d.live
       AND list_contains(q.kinds, d.kind::VARCHAR)
       AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
       AND (list_contains(q.categories, '*') OR list_contains(q.categories, d.category))
@@ -59,43 +31,38 @@ eligible AS MATERIALIZED (
       AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
 ),
 
+few AS MATERIALIZED (SELECT true AS are_few FROM eligible HAVING count(*) BETWEEN 1 AND 5000),
 asked AS MATERIALIZED (
     SELECT t.term_no, a.word FROM terms AS t JOIN temp.main.asked_terms AS a USING (term)
 ),
-found AS MATERIALIZED (
-    SELECT a.word, p.kind, p.doc_no FROM postings AS p JOIN asked AS a USING (term_no)
+nearby AS MATERIALIZED (  -- of few documents, all postings; they lie together in the file
+    SELECT p.term_no, p.kind
+    FROM postings AS p
+    JOIN (SELECT doc_no FROM eligible SEMI JOIN few ON true) AS e USING (doc_no)
+),
+far_away AS MATERIALIZED (  -- of many, or of the whole kind, those of the terms
+    SELECT a.word, p.kind, p.doc_no
+    FROM postings AS p
+    JOIN (SELECT * FROM asked WHERE NOT EXISTS (FROM few)) AS a USING (term_no)
 ),
 population AS MATERIALIZED (
-    SELECT kind, count(*) AS documents, avg(length) AS average_length FROM eligible CROSS JOIN temp.main.weighing AS w WHERE w.counted = 'asked' GROUP BY kind
+    SELECT kind, count(*) AS documents, avg(length) AS average_length FROM eligible GROUP BY kind
     UNION ALL
     SELECT kind, documents, length / documents FROM kind_stats CROSS JOIN temp.main.weighing AS w WHERE w.counted = 'kind' AND documents > 0
 ),
 counts AS (
-    SELECT word, kind, count(*) AS documents FROM found SEMI JOIN eligible USING (doc_no) CROSS JOIN temp.main.weighing AS w WHERE w.counted = 'asked' GROUP BY word, kind
+    SELECT a.word, n.kind, count(*) AS documents FROM nearby AS n JOIN asked AS a USING (term_no) GROUP BY a.word, n.kind
     UNION ALL
-    SELECT word, kind, count(*) FROM found CROSS JOIN temp.main.weighing AS w WHERE w.counted = 'kind' GROUP BY word, kind
-)
-SELECT a.word, n.kind, coalesce(c.documents, 0), n.documents, idf(n.documents, coalesce(c.documents, 0)), n.average_length
-FROM temp.main.asked_terms AS a
-CROSS JOIN population AS n
-LEFT JOIN counts AS c ON c.word = a.word AND c.kind = n.kind
-UNION ALL
-SELECT -1, kind, documents, documents, 0, average_length FROM population;
-
--- name: recall_count_words_few
--- The same among few, by their own postings, which lie together in the file.
-INSERT INTO temp.main.word_rarity
-WITH nearby AS MATERIALIZED (
-    SELECT p.term_no, p.kind FROM postings AS p SEMI JOIN temp.main.partakers USING (doc_no)
-),
-population AS MATERIALIZED (
-    SELECT kind, count(*) AS documents, avg(length) AS average_length FROM temp.main.partakers GROUP BY kind
-),
-counts AS (
-    SELECT a.word, n.kind, count(*) AS documents
-    FROM nearby AS n
-    JOIN (SELECT t.term_no, a.word FROM terms AS t JOIN temp.main.asked_terms AS a USING (term)) AS a USING (term_no)
-    GROUP BY a.word, n.kind
+    SELECT f.word, f.kind, count(*)
+    FROM far_away AS f
+    JOIN eligible AS e USING (doc_no)
+    GROUP BY f.word, f.kind
+    UNION ALL
+    SELECT f.word, f.kind, count(*)
+    FROM far_away AS f
+    CROSS JOIN temp.main.weighing AS w
+    WHERE w.counted = 'kind'
+    GROUP BY f.word, f.kind
 )
 SELECT a.word, n.kind, coalesce(c.documents, 0), n.documents, idf(n.documents, coalesce(c.documents, 0)), n.average_length
 FROM temp.main.asked_terms AS a
@@ -108,59 +75,10 @@ SELECT -1, kind, documents, documents, 0, average_length FROM population;
 -- Of each word of the question, over all kinds.
 SELECT word, sum(documents)::DOUBLE, sum(population)::DOUBLE FROM temp.main.word_rarity GROUP BY word;
 
--- name: recall_gather_few
--- Asks both channels about few documents, all of which are candidates.
-INSERT INTO temp.main.scored
-WITH nearby AS MATERIALIZED (
-    SELECT p.term_no, p.kind, p.doc_no, p.tf, e.length, e.session_no FROM postings AS p JOIN temp.main.partakers AS e USING (doc_no)
-),
-asked AS MATERIALIZED (
-    SELECT t.term_no, a.word, a.share
-    FROM terms AS t
-    JOIN temp.main.asked_terms AS a USING (term)
-    WHERE a.share > 0 AND NOT (SELECT fts FROM temp.main.asking)
-),
-hits AS MATERIALIZED (
-    SELECT h.word, h.doc_no, h.tf, r.idf, h.session_no
-    FROM (
-        SELECT a.word, n.kind, n.doc_no, a.share * n.tf AS tf, n.session_no
-        FROM nearby AS n
-        JOIN asked AS a USING (term_no)
-        UNION ALL
-        SELECT f.word, f.kind, f.doc_no, f.tf, e.session_no
-        FROM temp.main.fts_hits AS f
-        JOIN temp.main.partakers AS e USING (doc_no)
-    ) AS h
-    JOIN temp.main.word_rarity AS r ON r.word = h.word AND r.kind = h.kind
-),
-cosines AS MATERIALIZED (
-    SELECT v.doc_no, array_inner_product(v.v, a.v) AS cosine
-    FROM vectors AS v
-    CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
-    WHERE v.doc_no IN (SELECT doc_no FROM temp.main.partakers)
-),
-sessions AS (
-    SELECT session_no, sum(bm25(idf, tf, 1, 1, k1, 0)) AS raw
-    FROM (SELECT h.session_no, h.idf, sum(h.tf) AS tf, w.k1
-          FROM hits AS h CROSS JOIN temp.main.weighing AS w
-          WHERE w.session > 0
-          GROUP BY h.session_no, h.word, h.idf, w.k1)
-    GROUP BY session_no
-),
-listed AS (
-    SELECT doc_no, list({'word': word, 'tf': tf}) AS hits FROM hits GROUP BY doc_no
-)
-SELECT e.doc_no, e.kind, e.session_no, e.place, e.length, true AS candidate, c.cosine, s.raw, l.hits
-FROM temp.main.partakers AS e
-LEFT JOIN cosines AS c USING (doc_no)
-LEFT JOIN listed AS l USING (doc_no)
-LEFT JOIN sessions AS s USING (session_no);
-
--- name: recall_gather_pool
--- Asks both channels; candidates are the best of each with their neighbours: what was said up to two places before and after, in the
--- same session. Neighbours of these are scored too, as neighbours.
-INSERT INTO temp.main.scored
-WITH within AS (  -- the conversations asked
+-- name: recall_candidates
+-- Gathers the documents that may answer the question, gives each its signals and joins these into one score, fused. Every
+-- document is scored with its neighbours: what was said up to two places before and after it, in the same session.
+WITH within AS (  -- who takes part
     SELECT d.*
     FROM documents AS d
     SEMI JOIN (SELECT unnest(conversations) AS conversation_id FROM temp.main.asking) AS c USING (conversation_id)
@@ -185,20 +103,34 @@ eligible AS MATERIALIZED (
       AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
 ),
 
+-- The channels.
+few AS MATERIALIZED (SELECT true AS are_few FROM eligible HAVING count(*) <= 5000),
+many AS MATERIALIZED (SELECT true AS are_many FROM eligible HAVING count(*) > 5000),
 asked AS MATERIALIZED (
     SELECT t.term_no, a.word, a.share
     FROM terms AS t
     JOIN temp.main.asked_terms AS a USING (term)
     WHERE a.share > 0 AND NOT (SELECT fts FROM temp.main.asking)
 ),
-found AS MATERIALIZED (
-    SELECT a.word, a.share, p.kind, p.doc_no, p.tf FROM postings AS p JOIN asked AS a USING (term_no)
+nearby AS MATERIALIZED (  -- of few documents, all postings; they lie together in the file
+    SELECT p.term_no, p.kind, p.doc_no, p.tf, e.length, e.session_no
+    FROM postings AS p
+    JOIN (SELECT * FROM eligible SEMI JOIN few ON true) AS e USING (doc_no)
+),
+far_away AS MATERIALIZED (  -- of many, those of the terms
+    SELECT a.word, a.share, p.kind, p.doc_no, p.tf
+    FROM postings AS p
+    JOIN (SELECT * FROM asked SEMI JOIN many ON true) AS a USING (term_no)
 ),
 hits AS MATERIALIZED (
     SELECT h.word, h.doc_no, h.tf, r.idf, r.average_length, h.length, h.session_no
     FROM (
-        SELECT f.word, f.kind, f.doc_no, f.share * f.tf AS tf, e.length, e.session_no
-        FROM found AS f
+        SELECT a.word, n.kind, n.doc_no, a.share * n.tf AS tf, n.length, n.session_no
+        FROM nearby AS n
+        JOIN asked AS a USING (term_no)
+        UNION ALL
+        SELECT f.word, f.kind, f.doc_no, f.share * f.tf, e.length, e.session_no
+        FROM far_away AS f
         JOIN eligible AS e USING (doc_no)
         UNION ALL
         SELECT f.word, f.kind, f.doc_no, f.tf, e.length, e.session_no
@@ -213,6 +145,8 @@ cosines AS MATERIALIZED (
     CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
     WHERE v.doc_no IN (SELECT doc_no FROM eligible)
 ),
+
+-- The pool: the best of each channel, or everybody where they are few enough.
 pool AS (
     SELECT doc_no
     FROM (SELECT h.doc_no, sum(bm25(h.idf, h.tf, h.length, h.average_length, w.k1, w.b)) AS raw
@@ -224,16 +158,46 @@ pool AS (
     FROM (FROM cosines ORDER BY cosine DESC, doc_no LIMIT 2000)
     CROSS JOIN temp.main.asking AS q
     QUALIFY row_number() OVER (ORDER BY cosine DESC, doc_no) <= q.pool
+    UNION ALL
+    SELECT e.doc_no FROM eligible AS e CROSS JOIN temp.main.weighing AS w WHERE (SELECT count(*) FROM eligible) <= w.whole
 ),
-reach AS (
-    SELECT CASE WHEN far > 0 THEN 2 WHEN near > 0 THEN 1 ELSE 0 END AS places FROM temp.main.weighing
+
+-- Neighbours.
+steps AS MATERIALIZED (
+    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share FROM temp.main.weighing
 ),
-places AS (
-    SELECT p.session_no, p.place + s.step AS place, min(abs(s.step)) <= any_value(s.places) AS candidate
-    FROM pool
-    JOIN eligible AS p USING (doc_no)
-    CROSS JOIN (SELECT places, unnest(range(-2 * places, 2 * places + 1)) AS step FROM reach) AS s
-    GROUP BY p.session_no, p.place + s.step
+candidates AS MATERIALIZED (
+    SELECT e.*
+    FROM (SELECT DISTINCT p.session_no, p.place + s.step AS place
+          FROM pool JOIN eligible AS p USING (doc_no) CROSS JOIN steps AS s
+          WHERE s.share > 0) AS places
+    JOIN eligible AS e USING (session_no, place)
+),
+around AS MATERIALIZED (
+    SELECT c.doc_no, n.doc_no AS neighbour, c.share, n.length
+    FROM (SELECT doc_no, session_no, place + step AS place, share FROM candidates CROSS JOIN steps WHERE share > 0) AS c
+    JOIN eligible AS n USING (session_no, place)
+),
+blended AS MATERIALIZED (
+    SELECT a.doc_no, sum(a.share * a.length) AS length,
+        sum(a.share * v.cosine) / sum(a.share) FILTER (v.cosine IS NOT NULL) AS near_cosine,
+        max(v.cosine) FILTER (a.neighbour = a.doc_no) AS cosine
+    FROM around AS a
+    LEFT JOIN cosines AS v ON v.doc_no = a.neighbour
+    GROUP BY a.doc_no
+),
+words AS (
+    SELECT a.doc_no, h.word, h.idf, h.average_length, sum(a.share * h.tf) AS tf
+    FROM around AS a
+    JOIN hits AS h ON h.doc_no = a.neighbour
+    GROUP BY a.doc_no, h.word, h.idf, h.average_length
+),
+lexical AS (
+    SELECT b.doc_no, sum(bm25(t.idf, t.tf, b.length, t.average_length * (1 + 2 * w.near + 2 * w.far), w.k1, w.b)) AS raw
+    FROM words AS t
+    JOIN blended AS b USING (doc_no)
+    CROSS JOIN temp.main.weighing AS w
+    GROUP BY b.doc_no
 ),
 sessions AS (
     SELECT session_no, sum(bm25(idf, tf, 1, 1, k1, 0)) AS raw
@@ -243,12 +207,72 @@ sessions AS (
           GROUP BY h.session_no, h.word, h.idf, w.k1)
     GROUP BY session_no
 ),
-listed AS (
-    SELECT doc_no, list({'word': word, 'tf': tf}) AS hits FROM hits GROUP BY doc_no
+
+-- Signals, each from 0 to 1.
+described AS MATERIALIZED (
+    SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.asks, d.ends_asking, d.tells, b.cosine, b.near_cosine, l.raw, s.raw AS session_raw,
+        CASE WHEN w.date > 0 AND q.froms <> [] THEN list_max(list_transform(list_zip(q.froms, q.untils),
+            lambda period: date_fit(coalesce(d.valid_from, d.created_at), period[1], period[2], w.date_days))) END AS date_score
+    FROM candidates AS c
+    CROSS JOIN temp.main.asking AS q
+    CROSS JOIN temp.main.weighing AS w
+    JOIN documents AS d USING (doc_no)
+    JOIN blended AS b USING (doc_no)
+    LEFT JOIN lexical AS l USING (doc_no)
+    LEFT JOIN sessions AS s ON s.session_no = c.session_no
+),
+named AS (
+    SELECT s.conversation_id, any_value(s.speaker) AS speaker
+    FROM (SELECT DISTINCT conversation_id, speaker FROM described WHERE speaker IS NOT NULL) AS s
+    CROSS JOIN temp.main.asking AS q
+    CROSS JOIN temp.main.weighing AS w
+    WHERE w.speaker > 0 AND list_has_any(words(s.speaker), q.words)
+    GROUP BY s.conversation_id
+    HAVING count(*) = 1
+),
+normalised AS (
+    SELECT d.*, CASE WHEN n.speaker IS NOT NULL THEN (d.speaker IS NOT DISTINCT FROM n.speaker)::INTEGER END AS speaker_score,
+        CASE w.normalise WHEN 'maximum'
+            THEN greatest(d.near_cosine, 0) / nullif(max(greatest(d.near_cosine, 0)) OVER (), 0)
+            ELSE vector_score(d.near_cosine) END AS vector_score,
+        CASE w.normalise WHEN 'maximum'
+            THEN d.raw / nullif(max(d.raw) OVER (), 0)
+            ELSE CASE WHEN d.raw IS NOT NULL THEN lexical_score(d.raw) END END AS lexical_score,
+        d.session_raw / nullif(max(d.session_raw) OVER (), 0) AS session_score
+    FROM described AS d
+    CROSS JOIN temp.main.weighing AS w
+    LEFT JOIN named AS n USING (conversation_id)
+),
+joined AS MATERIALIZED (
+    SELECT n.*,
+        CASE
+            WHEN w.normalise = 'maximum' THEN coalesce(n.vector_score, 0) * w.vector + coalesce(n.lexical_score, 0) * w.lexical
+            WHEN a.v = [] THEN coalesce(n.lexical_score, 0)
+            WHEN NOT a.by_words THEN n.vector_score
+            ELSE fuse(n.vector_score, n.lexical_score, w.vector, w.lexical)
+        END AS relevance
+    FROM normalised AS n
+    CROSS JOIN temp.main.weighing AS w
+    CROSS JOIN temp.main.asked_vector AS a
+),
+fused AS (
+    SELECT j.*, p.relevance AS reply_score,
+        clamp01((j.relevance + coalesce(j.session_score, 0) * w.session + coalesce(j.date_score, 0) * w.date + coalesce(j.speaker_score, 0) * w.speaker
+                + coalesce(p.relevance, 0) * w.reply + j.tells * w.tells - j.ends_asking::INTEGER * w.question)
+            / CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.session, w.date, w.speaker, w.reply, w.tells) ELSE 1 END) AS fused
+    FROM joined AS j
+    CROSS JOIN temp.main.weighing AS w
+    LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined CROSS JOIN temp.main.weighing AS w WHERE asks AND w.reply > 0) AS p USING (session_no, place)
+),
+placed AS (
+    SELECT *, row_number() OVER (ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position,
+        count(*) OVER () AS candidates, count(cosine) OVER () AS with_vector, count(raw) OVER () AS with_words,
+        min(fused) OVER () AS lowest, max(fused) OVER () AS highest
+    FROM fused
 )
-SELECT e.doc_no, e.kind, e.session_no, e.place, e.length, p.candidate, c.cosine, s.raw, l.hits
-FROM places AS p
-JOIN eligible AS e USING (session_no, place)
-LEFT JOIN cosines AS c USING (doc_no)
-LEFT JOIN listed AS l USING (doc_no)
-LEFT JOIN sessions AS s USING (session_no);
+SELECT p.doc_no, p.cosine, p.near_cosine, p.raw, p.vector_score, p.lexical_score, p.session_score, p.date_score, p.speaker_score, p.reply_score,
+    p.tells, p.ends_asking, p.fused, p.candidates, p.with_vector, p.with_words, p.lowest, p.highest
+FROM placed AS p
+CROSS JOIN temp.main.asking AS q
+WHERE least(p.position, q.offers) = p.position  -- one condition on both: as a comparison it would become a join by ranges
+ORDER BY p.position;
