@@ -190,7 +190,7 @@ func TestExplanationOfATurn(t *testing.T) {
 	if w := words["crane"]; w.Frequency != 0 || w.Near != 0.5 || w.Through != nil {
 		t.Errorf("crane: %+v, want it from the neighbour", w)
 	}
-	if w := words["harbour"]; !cmp.Equal(w.Through, []string{"ports"}) || !near(w.Near, 0.5*0.8*0.8) {
+	if w := words["harbour"]; !cmp.Equal(w.Through, []string{"ports"}) || !near(w.Near, 0.2*0.8*0.8) {
 		t.Errorf("harbour: %+v, want it by way of ports as the turn has it", w)
 	}
 	if !slices.IsSortedFunc(x.Words, func(a, b engine.HitWord) int { return int(math.Copysign(1, b.Points-a.Points)) }) {

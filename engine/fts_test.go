@@ -327,7 +327,7 @@ func TestFTSWithoutExtension(t *testing.T) {
 	e := openFile(t, path, o)
 	stock(t, e)
 	inside := func() [][]any {
-		return rowsOf(t, e, "SELECT table_name FROM duckdb_tables() WHERE schema_name IN ('main', 'report') ORDER BY ALL")
+		return rowsOf(t, e, "SELECT table_name FROM duckdb_tables() WHERE schema_name IN ('main', 'report') AND NOT temporary ORDER BY ALL")
 	}
 	before, want := inside(), recallTexts(t, e)
 	agreeing(t, e)
