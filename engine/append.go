@@ -5,31 +5,28 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-	"strings"
-	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
 )
 
-// Conversation is our ordered record of one dialogue.
-type Conversation struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"` // the caller's own, unique
-	Scope      string    `json:"scope"`
-	Title      string    `json:"title,omitempty"`
-	CreatedAt  time.Time `json:"created_at"`
-	Messages   int       `json:"messages"`
-	LastSaidAt time.Time `json:"last_said_at,omitzero"`
-
-	nextSeq     int
-	last        *stand // of the last message; nil: there is none
-	lastSession string // the host's, of the last message
+// AppendRequest adds messages to the end of a conversation, which is made when it does not exist. The conversation is named by
+// Conversation, or as a host does by SessionKey, SessionID or both: then the active one of that key goes on, whatever session it was in.
+type AppendRequest struct {
+	Conversation string // its name or id
+	SessionKey   string // what the host calls the dialogue across its sessions
+	SessionID    string // the host's session that it is in
+	Scope        string // of a new conversation; default as for RememberRequest
+	Title        string // of a new conversation
+	Parent       string // of a new conversation: the id of the one that it was forked or started from
+	Agent        string // empty: an internal caller
+	// Messages: Role, Text or Blocks, and SaidAt matter most; ID, ConversationID, Seq and Tokens are given by the engine.
+	Messages []Message
+	// Cursor is written in the same transaction: how far the host's transcript was read.
+	Cursor *Cursor
 }
 
-// AppendRequest adds messages to the end of a conversation, which is made when it does not exist.
-type AppendRequest struct {
-	Conversation string    // its name or id
-	Scope        string    // of a new conversation; default as for RememberRequest
-	Agent        string    // empty: an internal caller
-	Messages     []Message // Role, Text and SaidAt matter most; ID, ConversationID and Seq are given by the engine
+func (r AppendRequest) conversation() conversationOf {
+	return conversationOf{r.Conversation, r.SessionKey, r.SessionID}
 }
 
 // Appended says what became of an AppendRequest.
@@ -37,46 +34,44 @@ type Appended struct {
 	ConversationID string
 	IDs            []string // one per message; that of the earlier one where the key was there already
 	Added          int
-	VectorErr      error // the messages are stored, but the model failed
+	Skipped        string // why nothing was stored, by the session gates of ConversationOptions; empty: it was
+	VectorErr      error  // the messages are stored, but the model failed
 }
 
-// Append stores messages in their order, with words and vectors, in one transaction. A message whose Key the conversation has
-// already is left out. Errors: ErrInvalid (nothing is stored), ErrBadScope, ErrScopeDenied, ErrBadVector.
+// Append stores messages in their order, with words and vectors, in one transaction, and puts them at the end of the context. A
+// message whose Key the conversation has already is left out. Errors: ErrInvalid (nothing is stored), ErrBadScope, ErrScopeDenied,
+// ErrBadVector.
 func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error) {
-	if strings.TrimSpace(r.Conversation) == "" {
-		return nil, fmt.Errorf("append: %w", invalid("conversation", r.Conversation, "a name"))
-	}
-	if err := checkText("conversation", r.Conversation); err != nil {
+	of := r.conversation()
+	if err := firstError(of.validate(), checkText("title", r.Title), checkText("parent", r.Parent)); err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
+	if gate := e.opts.Conversation.gate(of); gate != "" {
+		return &Appended{Skipped: gate}, nil
+	}
 	messages := make([]*Message, len(r.Messages))
-	texts := make([]string, len(r.Messages))
 	for i := range r.Messages {
 		m := r.Messages[i]
 		if err := m.normalise(e.now()); err != nil {
 			return nil, fmt.Errorf("append: message %d: %w", i, err)
 		}
-		messages[i], texts[i] = &m, m.embedded()
+		messages[i] = &m
 	}
-	vectors, vectorErr := e.embed(ctx, texts)
-	if vectorErr != nil && !embeddingFailed(ctx, vectorErr) {
-		return nil, fmt.Errorf("append: %w", vectorErr)
-	}
-	documents := make([]*document, len(messages))
-	for i, m := range messages {
-		documents[i] = &document{kind: MessageKind, words: e.analyse(m.fields())}
-		if vectorErr == nil {
-			documents[i].vector = vectors[i]
-		}
+	documents, vectorErr, err := e.prepare(ctx, messages)
+	if err != nil {
+		return nil, fmt.Errorf("append: %w", err)
 	}
 	result := &Appended{VectorErr: vectorErr}
-	err := e.write(ctx, "append", func(c *connection) error {
+	err = e.write(ctx, "append", func(c *connection) error {
 		conversation, err := e.conversationFor(ctx, c, r)
 		if err != nil {
 			return err
 		}
 		result.ConversationID = conversation.ID
-		return e.insertMessages(ctx, c, conversation, messages, documents, result)
+		if err := e.insertMessages(ctx, c, conversation, messages, documents, result); err != nil || r.Cursor == nil {
+			return err
+		}
+		return e.putCursor(ctx, c, r.Cursor, conversation.ID, result.Added > 0)
 	})
 	if err != nil {
 		return nil, err
@@ -84,84 +79,63 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 	return result, nil
 }
 
-// conversationFor finds the conversation of a request, or makes it.
-func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendRequest) (*Conversation, error) {
-	scopes := e.scopes.Load()
-	conversation, err := findConversation(ctx, c, r.Conversation)
-	if err != nil {
-		return nil, err
-	}
-	if conversation != nil {
-		if !internal(r.Agent) && !scopes.Allows(r.Agent, conversation.Scope) {
-			return nil, fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, r.Agent, conversation.Scope)
+// prepare analyses and embeds messages, without any lock. What can't be recalled has neither words nor a vector.
+func (e *Engine) prepare(ctx context.Context, messages []*Message) (documents []*document, vectorErr, err error) {
+	documents = make([]*document, len(messages))
+	var texts []string
+	var embedded []*document
+	for i, m := range messages {
+		documents[i] = &document{kind: MessageKind, retired: !m.recallable()}
+		if documents[i].retired {
+			continue
 		}
-		if r.Scope != "" && r.Scope != conversation.Scope {
-			return nil, invalid("scope", r.Scope, conversation.Scope+", the scope of conversation "+quote(r.Conversation))
+		documents[i].words = e.analyse(m.fields())
+		texts, embedded = append(texts, m.embedded()), append(embedded, documents[i])
+	}
+	vectors, vectorErr := e.embed(ctx, texts)
+	if vectorErr != nil {
+		if !embeddingFailed(ctx, vectorErr) {
+			return nil, nil, vectorErr
 		}
-		return conversation, nil
+		return documents, vectorErr, nil
 	}
-	scope, err := scopes.ForWriting(r.Agent, r.Scope)
-	if err != nil {
-		return nil, err
+	for i, d := range embedded {
+		d.vector = vectors[i]
 	}
-	conversation = &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: r.Conversation, Scope: scope, CreatedAt: e.now(), nextSeq: 1}
-	return conversation, c.appendRows("conversations", [][]driver.Value{{conversation.ID, conversation.Name, scope, nil, conversation.CreatedAt, int32(1),
-		nil, nil, nil, nil}})
-}
-
-// findConversation gives nil when there is none of that name or id.
-func findConversation(ctx context.Context, c *connection, name string) (*Conversation, error) {
-	var v Conversation
-	var sessionNo, place sql.NullInt32
-	found, err := c.one(ctx, "conversation_by_name", []any{&v.ID, &v.Name, &v.Scope, textOf(&v.Title), &v.CreatedAt, &v.nextSeq,
-		&sessionNo, &place, textOf(&v.lastSession), timeOf(&v.LastSaidAt)}, sql.Named("name", name))
-	if err != nil || !found {
-		return nil, err
-	}
-	if sessionNo.Valid {
-		v.last = &stand{sessionNo.Int32, place.Int32}
-	}
-	return &v, nil
+	return documents, nil, nil
 }
 
 // insertMessages writes those messages that the conversation does not have.
 func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation *Conversation, messages []*Message, documents []*document, result *Appended) error {
-	known := map[string]string{} // ids by key
-	var keys []string
-	for _, m := range messages {
-		if m.Key != "" {
-			keys = append(keys, m.Key)
-		}
-	}
-	if len(keys) > 0 {
-		err := c.each(ctx, "message_by_key", func(rows *sql.Rows) error {
-			var id, key string
-			var seq int
-			defer func() { known[key] = id }()
-			return rows.Scan(&id, &key, &seq)
-		}, sql.Named("conversation_id", conversation.ID), sql.Named("keys", keys))
-		if err != nil {
-			return err
-		}
+	known, err := knownKeys(ctx, c, conversation.ID, messages)
+	if err != nil {
+		return err
 	}
 	numbers, err := e.nextDocNos(ctx, c, len(messages))
 	if err != nil {
 		return err
 	}
-	var rows [][]driver.Value
+	estimator, err := text.NewEstimator(conversation.Estimator)
+	if err != nil {
+		return fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, conversation.ID, err)
+	}
+	var rows messageRows
 	var fresh []*document
-	seq := conversation.nextSeq
 	for i, m := range messages {
 		if id, ok := known[m.Key]; ok && m.Key != "" {
 			result.IDs = append(result.IDs, id)
 			continue
 		}
-		m.ID, m.ConversationID, m.Seq = e.opts.NewID(messagePrefix, m.RecordedAt), conversation.ID, seq
-		seq++
+		m.ID, m.ConversationID, m.Seq = e.opts.NewID(messagePrefix, m.RecordedAt), conversation.ID, conversation.nextSeq
+		conversation.nextSeq++
 		known[m.Key] = m.ID
 		result.IDs = append(result.IDs, m.ID)
 		at := conversation.seat(m, numbers[i])
-		rows = append(rows, m.row(numbers[i], at))
+		if err := e.keepLarge(m, &rows, estimator); err != nil {
+			return err
+		}
+		m.count(estimator)
+		rows.add(m, numbers[i], at)
 		e.describeMessage(documents[i], m, conversation.Scope, numbers[i], at)
 		fresh = append(fresh, documents[i])
 	}
@@ -169,16 +143,68 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := c.appendRows("messages", rows); err != nil {
+	if err := e.insertRows(ctx, c, &rows); err != nil {
 		return err
 	}
 	if err := e.insertDocuments(ctx, c, fresh); err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, "conversation_grown", sql.Named("id", conversation.ID), sql.Named("next_seq", seq),
+	_, err = c.exec(ctx, "conversation_grown", sql.Named("id", conversation.ID), sql.Named("next_seq", conversation.nextSeq),
 		sql.Named("session_no", conversation.last.sessionNo), sql.Named("place", conversation.last.place),
 		sql.Named("session", nullText(conversation.lastSession)), sql.Named("said_at", conversation.LastSaidAt))
 	return err
+}
+
+// knownKeys gives the ids of messages that the conversation has already, by their keys.
+func knownKeys(ctx context.Context, c *connection, conversationID string, messages []*Message) (map[string]string, error) {
+	known := map[string]string{}
+	var keys []string
+	for _, m := range messages {
+		if m.Key != "" {
+			keys = append(keys, m.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return known, nil
+	}
+	return known, c.each(ctx, "message_by_key", func(rows *sql.Rows) error {
+		var id, key string
+		var seq int
+		defer func() { known[key] = id }()
+		return rows.Scan(&id, &key, &seq)
+	}, sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
+}
+
+// messageRows is what a message is in the tables, but for its document.
+type messageRows struct {
+	messages, parts, items, files [][]driver.Value
+	payloads                      map[string][]byte // by their hash
+}
+
+// add takes a message that has its id and its place.
+func (r *messageRows) add(m *Message, docNo int32, at stand) {
+	if r.payloads == nil {
+		r.payloads = map[string][]byte{}
+	}
+	r.messages = append(r.messages, m.row(docNo, at, keepRaw(m.Raw, r.payloads)))
+	if m.SetAside == "" {
+		r.items = append(r.items, []driver.Value{m.ConversationID, int32(m.Seq), string(MessageKind), m.ID, int32(m.Tokens)})
+	}
+	if plain(m.Blocks) {
+		return
+	}
+	for i := range m.Blocks {
+		r.parts = append(r.parts, m.Blocks[i].partRow(m, i, keepRaw(m.Blocks[i].Raw, r.payloads)))
+	}
+}
+
+// insertRows writes them. The caller is in a write transaction.
+func (e *Engine) insertRows(ctx context.Context, c *connection, r *messageRows) error {
+	if err := e.putPayloads(ctx, c, r.payloads); err != nil {
+		return err
+	}
+	return firstError(c.appendRows("messages", r.messages), c.appendRows("parts", r.parts), c.appendRows("context_items", r.items),
+		c.appendRows("large_files", r.files))
 }
 
 // describeMessage fills in what recall filters by.
@@ -186,54 +212,4 @@ func (e *Engine) describeMessage(d *document, m *Message, scope string, docNo in
 	d.no, d.ownerID, d.scope, d.conversationID, d.createdAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
 	d.stand, d.speaker = at, m.Speaker
 	d.read(m.Text, e.analyzer)
-}
-
-// Conversations lists those that the agent may read, the one with the newest message first.
-func (e *Engine) Conversations(ctx context.Context, agent string) ([]Conversation, error) {
-	scopes, _ := e.scopes.Load().ForReading(agent, nil)
-	var all []Conversation
-	err := e.read(ctx, "conversations", func(c *connection) error {
-		return c.each(ctx, "conversation_list", func(rows *sql.Rows) error {
-			var v Conversation
-			defer func() { all = append(all, v) }()
-			return rows.Scan(&v.ID, &v.Name, &v.Scope, &v.Title, &v.CreatedAt, &v.Messages, timeOf(&v.LastSaidAt))
-		}, sql.Named("scopes", listArg(scopes)))
-	})
-	return all, err
-}
-
-// MessagesRequest names a stretch of a conversation.
-type MessagesRequest struct {
-	Conversation string // name or id
-	Agent        string // empty: an internal caller
-	From         int    // first seq; default 1
-	Limit        int    // 1 to 100,000; default 100
-}
-
-// Messages gives messages of a conversation in their order. Errors: ErrNotFound, ErrInvalid.
-func (e *Engine) Messages(ctx context.Context, r MessagesRequest) (all []*Message, err error) {
-	if r.Limit == 0 {
-		r.Limit = 100
-	}
-	if r.Limit < 1 || r.Limit > 100_000 {
-		return nil, fmt.Errorf("messages: %w", invalid("limit", r.Limit, "1 to 100000"))
-	}
-	if err := checkText("conversation", r.Conversation); err != nil {
-		return nil, fmt.Errorf("messages: %w", err)
-	}
-	err = e.read(ctx, "messages", func(c *connection) error {
-		conversation, err := findConversation(ctx, c, r.Conversation)
-		if err != nil {
-			return err
-		}
-		if conversation == nil || !internal(r.Agent) && !e.scopes.Load().Allows(r.Agent, conversation.Scope) {
-			return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(r.Conversation))
-		}
-		return c.each(ctx, "message_list", func(rows *sql.Rows) error {
-			m, _, _, err := scanMessage(rows)
-			all = append(all, m)
-			return err
-		}, sql.Named("conversation_id", conversation.ID), sql.Named("from", r.From), sql.Named("limit", int64(r.Limit)))
-	})
-	return all, err
 }

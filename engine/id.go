@@ -11,6 +11,9 @@ const (
 	memoryPrefix       = "mem_"
 	conversationPrefix = "conv_"
 	messagePrefix      = "msg_"
+	summaryPrefix      = "sum_"
+	filePrefix         = "file_"
+	compactionPrefix   = "cmp_"
 )
 
 // shortID is how many characters of an id's ending are shown, and the fewest that are accepted.

@@ -21,10 +21,11 @@ type Kind string
 const (
 	MemoryKind  Kind = "memory"
 	MessageKind Kind = "message"
+	SummaryKind Kind = "summary"
 )
 
 // Kinds lists them all.
-func Kinds() []Kind { return []Kind{MemoryKind, MessageKind} }
+func Kinds() []Kind { return []Kind{MemoryKind, MessageKind, SummaryKind} }
 
 // field is one text of a document; weight is what a word in it counts.
 type field struct {

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 // Message is one turn of a conversation.
@@ -16,29 +18,101 @@ type Message struct {
 	Session        string    `json:"session,omitempty"` // the host's own
 	Role           string    `json:"role"`
 	Speaker        string    `json:"speaker,omitempty"`
-	Text           string    `json:"text"`
+	Text           string    `json:"text"`              // what was said; of Blocks, the texts of those that are text
 	Caption        string    `json:"caption,omitempty"` // of what was shown with it
 	SaidAt         time.Time `json:"said_at"`
 	RecordedAt     time.Time `json:"recorded_at"`
+	// Blocks are what the message is made of, when that is more than its text: thinking, tools, files.
+	Blocks []Block `json:"blocks,omitempty"`
+	// Tokens is what the message costs in a context, as the conversation's estimator counts: text, caption, the calls of tools and
+	// their results, and 1,600 for each image.
+	Tokens int `json:"tokens"`
+	// SetAside says why the message left the context without a summary; empty: it did not. Append takes AsideOffBranch and AsideEvent.
+	SetAside   SetAside  `json:"set_aside,omitempty"`
+	SetAsideAt time.Time `json:"set_aside_at,omitzero"`
+	// Raw is what the host wrote, byte for byte; kept, not shown.
+	Raw []byte `json:"-"`
 }
+
+// SetAside says why a message is not in the context, although no summary stands for it.
+type SetAside string
+
+// The reasons.
+const (
+	AsideNew       SetAside = "new"        // a new session began
+	AsideReset     SetAside = "reset"      // the conversation was archived
+	AsideHeartbeat SetAside = "heartbeat"  // a poll of the host and its acknowledgement
+	AsideOffBranch SetAside = "off_branch" // edited away or rolled back
+	AsideEvent     SetAside = "event"      // a record of the host, no turn of talk
+)
+
+// SetAsides lists the reasons.
+func SetAsides() []SetAside {
+	return []SetAside{AsideNew, AsideReset, AsideHeartbeat, AsideOffBranch, AsideEvent}
+}
+
+// recallable reports whether what is set aside so can be recalled.
+func (s SetAside) recallable() bool { return s != AsideHeartbeat && s != AsideEvent }
 
 // Roles lists who may have said a message.
 func Roles() []string { return []string{"user", "assistant", "system", "tool"} }
 
-// fields is what the index holds of a message: who said it and when, what was said and what was shown.
+// fields is what the index holds of a message: who said it and when, what was said and what was shown, and what tools were given and gave.
 func (m *Message) fields() []field {
-	return []field{{m.Speaker, 1}, {m.SaidAt.Format("2 January 2006"), 1}, {m.Text, 1}, {m.Caption, 1}}
+	return []field{{m.Speaker, 1}, {m.SaidAt.Format("2 January 2006"), 1}, {m.Text, 1}, {m.Caption, 1}, {m.toolText(), 1}}
 }
 
-// embedded is the text that stands for the message in vector space.
+// toolText is what tools were given and gave, a line for each.
+func (m *Message) toolText() string {
+	var lines []string
+	for i := range m.Blocks {
+		if s := m.Blocks[i].searchable(); s != "" {
+			lines = append(lines, s)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// embedded is the text that stands for the message in vector space; what tools said only where nothing else was.
 func (m *Message) embedded() string {
-	return strings.TrimSpace(m.Text + " " + m.Caption)
+	if s := strings.TrimSpace(m.Text + " " + m.Caption); s != "" {
+		return s
+	}
+	const most = 2000
+	s := strings.TrimSpace(m.toolText())
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
+
+// recallable reports whether the index has the message.
+func (m *Message) recallable() bool { return m.SetAside.recallable() && m.embedded() != "" }
+
+// count settles what the message costs in a context.
+func (m *Message) count(estimator text.Estimator) {
+	m.Tokens = estimator.Tokens(m.Caption)
+	if len(m.Blocks) == 0 {
+		m.Tokens += estimator.Tokens(m.Text)
+	}
+	texts := 0
+	for i := range m.Blocks {
+		if b := &m.Blocks[i]; b.Type == TextBlock {
+			texts++
+		} else {
+			m.Tokens += b.tokens(estimator)
+		}
+	}
+	if texts > 0 {
+		m.Tokens += estimator.Tokens(m.Text)
+	}
 }
 
 // row gives the message as the columns of the table messages, in their order.
-func (m *Message) row(docNo int32, at stand) []driver.Value {
+func (m *Message) row(docNo int32, at stand, raw keptRaw) []driver.Value {
 	return []driver.Value{m.ID, docNo, m.ConversationID, int32(m.Seq), nullText(m.Key), nullText(m.Session), m.Role, nullText(m.Speaker),
-		m.Text, nullText(m.Caption), m.SaidAt, m.RecordedAt, at.sessionNo, at.place}
+		m.Text, nullText(m.Caption), m.SaidAt, m.RecordedAt, at.sessionNo, at.place,
+		int32(m.Tokens), nullText(string(m.SetAside)), nullTime(m.SetAsideAt), nullBytes(raw.inline), nullText(raw.sha256)}
 }
 
 // scanMessage reads a row of the query message_list.
@@ -47,19 +121,53 @@ func scanMessage(rows *sql.Rows, more ...any) (*Message, int32, stand, error) {
 	var docNo int32
 	var at stand
 	dest := []any{&m.ID, &docNo, &m.ConversationID, &m.Seq, textOf(&m.Key), textOf(&m.Session), &m.Role, textOf(&m.Speaker),
-		&m.Text, textOf(&m.Caption), &m.SaidAt, &m.RecordedAt, &at.sessionNo, &at.place}
+		&m.Text, textOf(&m.Caption), &m.SaidAt, &m.RecordedAt, &at.sessionNo, &at.place,
+		&m.Tokens, textOf(&m.SetAside), timeOf(&m.SetAsideAt)}
 	err := rows.Scan(append(dest, more...)...)
 	return &m, docNo, at, err
 }
 
 // normalise fills defaults and reports what can't be mended. at is the time of the write.
 func (m *Message) normalise(at time.Time) error {
-	if strings.TrimSpace(m.Text) == "" && strings.TrimSpace(m.Caption) == "" {
-		return invalid("text", m.Text, "what was said, or a caption of what was shown")
+	if m.Blocks != nil {
+		m.Blocks = append([]Block{}, m.Blocks...)
+		if err := m.readBlocks(); err != nil {
+			return err
+		}
+	} else if strings.TrimSpace(m.Text) == "" && strings.TrimSpace(m.Caption) == "" {
+		return invalid("text", m.Text, "what was said, or a caption of what was shown, or blocks")
 	}
 	m.Role = or(m.Role, "user")
 	m.SaidAt = orTime(utc(m.SaidAt), at)
 	m.RecordedAt = at
+	m.SetAsideAt = time.Time{}
+	if m.SetAside != "" {
+		m.SetAsideAt = at
+		if err := member("set_aside", m.SetAside, []SetAside{AsideOffBranch, AsideEvent}); err != nil {
+			return err
+		}
+	}
 	return firstError(checkTime("said_at", m.SaidAt), checkText("text", m.Text), checkText("caption", m.Caption), checkText("speaker", m.Speaker),
 		checkText("session", m.Session), checkText("key", m.Key), member("role", m.Role, Roles()))
+}
+
+// readBlocks makes the message's text that of its blocks.
+func (m *Message) readBlocks() error {
+	var lines []string
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		if err := b.validate(); err != nil {
+			return err
+		}
+		b.clean()
+		if b.Type == TextBlock && strings.TrimSpace(b.Text) != "" {
+			lines = append(lines, b.Text)
+		}
+	}
+	if said := strings.Join(lines, "\n"); m.Text == "" {
+		m.Text = said
+	} else if said != "" && m.Text != said {
+		return invalid("text", m.Text, "the texts of its blocks, or none")
+	}
+	return nil
 }

@@ -21,3 +21,15 @@ type Embedder interface {
 	// asked about words in lower case without accents. A provider that can't weigh words leaves out those below 0.2.
 	EmbedQuery(ctx context.Context, text string, weight func(word string) float64) ([]float32, error)
 }
+
+// LLM is a language model that answers one prompt at a time. Clients for the usual servers are in engine/llm; any other that keeps these
+// rules will do. It must be safe for concurrent use.
+//
+// An error that has a method Unauthorized() bool giving true means that asking again is of no use until somebody mends the key; any other is
+// taken to pass.
+type LLM interface {
+	// Model names the model, such as "claude-sonnet-4-5".
+	Model() string
+	// Complete gives the answer to a prompt, as plain text of about maxTokens tokens at most; what the model thought is no part of it.
+	Complete(ctx context.Context, system, prompt string, maxTokens int) (string, error)
+}

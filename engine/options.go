@@ -32,6 +32,10 @@ type Options struct {
 	// FTS is the file of DuckDB's text extension, of the same version as the driver's. It is loaded for CheckLexical, for
 	// RebuildIndex and for analysts also when Lexical is PostingsBackend. Default none.
 	FTS string
+	// LLM writes summaries, and answers from expanded text. Nil: summaries pick the sentences that tell most.
+	LLM LLM
+	// Conversation says how conversations are kept, compacted and shown.
+	Conversation ConversationOptions
 	// Now tells the time. Default time.Now.
 	Now func() time.Time
 	// NewID makes an id from a prefix such as "mem_". Default a random, time-sortable one.
@@ -58,6 +62,7 @@ func (o Options) withDefaults() Options {
 	if o.Lexical == "" {
 		o.Lexical = PostingsBackend
 	}
+	o.Conversation = o.Conversation.withDefaults()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -85,6 +90,6 @@ func (o Options) validate() error {
 	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
 		errs = append(errs, invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
 	}
-	errs = append(errs, member("Lexical", o.Lexical, LexicalBackends()), checkText("FTS", o.FTS))
+	errs = append(errs, member("Lexical", o.Lexical, LexicalBackends()), checkText("FTS", o.FTS), o.Conversation.validate())
 	return errors.Join(errs...)
 }

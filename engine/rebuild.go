@@ -96,7 +96,7 @@ func (e *Engine) rebuildWords(ctx context.Context, c *connection) (done int, err
 	return done, c.execDDL(ctx, sqlfiles.Query("index_replace"))
 }
 
-// eachDocument analyses every memory and message of the committed file, on a connection of its own.
+// eachDocument analyses every memory, message and summary of the committed file, on a connection of its own.
 func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) error {
 	c, err := newConnection(ctx, e.db)
 	if err != nil {
@@ -120,15 +120,49 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	if err != nil {
 		return err
 	}
-	return c.each(ctx, "message_all", func(rows *sql.Rows) error {
+	blocks, err := indexedBlocks(ctx, c)
+	if err != nil {
+		return err
+	}
+	err = c.each(ctx, "message_all", func(rows *sql.Rows) error {
 		var scope string
 		m, docNo, at, err := scanMessage(rows, &scope)
 		if err != nil {
 			return err
 		}
-		d := &document{kind: MessageKind, words: e.analyse(m.fields())}
+		m.Blocks = blocks[m.ID]
+		d := &document{kind: MessageKind, retired: !m.recallable()}
+		if !d.retired {
+			d.words = e.analyse(m.fields())
+		}
 		e.describeMessage(d, m, scope, docNo, at)
 		return do(d)
+	})
+	if err != nil {
+		return err
+	}
+	return c.each(ctx, "summary_all", func(rows *sql.Rows) error {
+		var scope string
+		s, docNo, err := scanSummary(rows, &scope)
+		if err != nil {
+			return err
+		}
+		d := &document{kind: SummaryKind, words: e.analyse(s.fields())}
+		d.locate(s, scope, docNo)
+		d.read(s.Text, e.analyzer)
+		return do(d)
+	})
+}
+
+// indexedBlocks reads what the index has of the blocks of all messages, by the message's id.
+func indexedBlocks(ctx context.Context, c *connection) (map[string][]Block, error) {
+	blocks := map[string][]Block{}
+	return blocks, c.each(ctx, "part_all", func(rows *sql.Rows) error {
+		var id string
+		var b Block
+		err := rows.Scan(&id, &b.Type, textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
+		blocks[id] = append(blocks[id], b)
+		return err
 	})
 }
 
@@ -197,6 +231,16 @@ func (e *Engine) missing(ctx context.Context, after int32) (docs []*document, te
 			}
 			return err
 		}, sql.Named("ids", owners[MessageKind]))
+		if err != nil {
+			return err
+		}
+		err = c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
+			s, _, err := scanSummary(rows)
+			if err == nil {
+				byID[s.ID] = s.Text
+			}
+			return err
+		}, sql.Named("ids", owners[SummaryKind]))
 		for _, d := range docs {
 			texts = append(texts, byID[d.ownerID])
 		}

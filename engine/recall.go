@@ -209,7 +209,7 @@ func hitsOf(ctx context.Context, c *connection, kinds []Kind, docNos []int32, le
 		return nil, err
 	}
 	hits := map[int32]Hit{}
-	for kind, name := range map[Kind]string{MemoryKind: "recall_memories", MessageKind: "recall_messages"} {
+	for kind, name := range map[Kind]string{MemoryKind: "recall_memories", MessageKind: "recall_messages", SummaryKind: "recall_summaries"} {
 		if !slices.Contains(kinds, kind) {
 			continue
 		}
@@ -225,7 +225,7 @@ func hitsOf(ctx context.Context, c *connection, kinds []Kind, docNos []int32, le
 	return hits, nil
 }
 
-// scanHit reads a row of the queries recall_memories and recall_messages.
+// scanHit reads a row of the queries recall_memories, recall_messages and recall_summaries.
 func scanHit(rows *sql.Rows, level Level) (docNo int32, h Hit, err error) {
 	var m Memory
 	var caption string
@@ -233,7 +233,7 @@ func scanHit(rows *sql.Rows, level Level) (docNo int32, h Hit, err error) {
 	err = rows.Scan(&docNo, &h.ID, &h.Kind, &h.Scope, textOf(&h.Category), textOf(&h.Tier), textOf(&h.ConversationID), &h.CreatedAt,
 		&m.Text, textOf(&m.L0), textOf(&m.L1), textOf(&m.L2), textOf(&h.Session), textOf(&h.Speaker), textOf(&h.Role), &seq, textOf(&caption))
 	h.Seq, h.Text = int(seq.Int64), m.Level(level)
-	if h.Kind == MessageKind {
+	if h.Kind != MemoryKind {
 		if h.Text = m.Text; caption != "" {
 			h.Text += " [" + caption + "]"
 		}

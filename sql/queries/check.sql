@@ -18,7 +18,7 @@ SELECT 'document without an owner', d.owner_id
 FROM documents AS d
 WHERE (d.kind = 'memory' AND d.owner_id NOT IN (SELECT id FROM memories))
    OR (d.kind = 'message' AND d.owner_id NOT IN (SELECT id FROM messages))
-   OR d.kind = 'summary'
+   OR (d.kind = 'summary' AND d.owner_id NOT IN (SELECT id FROM summaries))
 UNION ALL
 SELECT 'document differs from its memory', m.id
 FROM memories AS m
@@ -31,7 +31,8 @@ SELECT 'document differs from its message', m.id
 FROM messages AS m
 JOIN documents AS d USING (doc_no)
 JOIN conversations AS c ON c.id = m.conversation_id
-WHERE d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at OR NOT d.live
+WHERE d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at
+   OR d.live AND m.set_aside IN ('heartbeat', 'event') OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event')
 UNION ALL
 SELECT 'message of no conversation', id
 FROM messages

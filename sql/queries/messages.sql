@@ -1,14 +1,33 @@
 -- name: conversation_by_name
-SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at
-FROM conversations WHERE name = $name OR id = $name ORDER BY id = $name DESC LIMIT 1;
+-- By name or id; of several with the name the active one, or else the newest.
+SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
+    active, archived_at, archive_cause, estimator
+FROM conversations WHERE name = $name OR id = $name ORDER BY id = $name DESC, active DESC, created_at DESC, id DESC LIMIT 1;
+
+-- name: conversation_by_key
+-- The active conversation of a session key.
+SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
+    active, archived_at, archive_cause, estimator
+FROM conversations WHERE session_key = $session_key AND active ORDER BY created_at DESC, id DESC LIMIT 1;
+
+-- name: conversation_by_session
+-- The conversation that is in a host's session, an active one first.
+SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
+    active, archived_at, archive_cause, estimator
+FROM conversations WHERE session_id = $session_id ORDER BY active DESC, created_at DESC, id DESC LIMIT 1;
+
+-- name: conversation_session
+-- It goes on in another session of the host, or has a key now.
+UPDATE conversations SET name = $name, session_key = $session_key, session_id = $session_id WHERE id = $id;
 
 -- name: conversation_list
 -- Conversations with the number of their messages, the one with the newest message first.
-SELECT c.id, c.name, c.scope, coalesce(c.title, ''), c.created_at, count(m.id) AS messages, max(m.said_at) AS last_said_at
+SELECT c.id, c.name, c.scope, c.title, c.created_at, count(m.id) AS messages, max(m.said_at) AS last_said_at,
+    c.session_key, c.session_id, c.parent_id, c.active, c.archived_at, c.archive_cause, c.estimator
 FROM conversations AS c
 LEFT JOIN messages AS m ON m.conversation_id = c.id
 WHERE $scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[])
-GROUP BY c.id, c.name, c.scope, c.title, c.created_at
+GROUP BY ALL
 ORDER BY last_said_at DESC NULLS LAST, c.id;
 
 -- name: conversation_grown
@@ -24,7 +43,8 @@ WHERE conversation_id = $conversation_id AND caller_key = ANY ($keys::VARCHAR[])
 
 -- name: message_list
 -- Messages of a conversation in their order.
-SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place
+SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
+    tokens, set_aside, set_aside_at
 FROM messages
 WHERE conversation_id = $conversation_id AND seq >= $from
 ORDER BY seq
@@ -32,13 +52,40 @@ LIMIT $limit;
 
 -- name: message_all
 -- Every message with its scope, in the order it was recorded; what the index is made anew from.
-SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place, c.scope
+SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
+    tokens, set_aside, set_aside_at, c.scope
 FROM messages AS m
 JOIN conversations AS c ON c.id = m.conversation_id
 ORDER BY doc_no;
 
 -- name: messages_by_id
-SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place, c.scope
+SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
+    tokens, set_aside, set_aside_at, c.scope
 FROM messages AS m
 JOIN conversations AS c ON c.id = m.conversation_id
 WHERE m.id = ANY ($ids::VARCHAR[]);
+
+-- name: part_list
+-- The blocks of messages of a conversation, from one seq to another.
+SELECT message_id, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id, caller_key, raw
+FROM parts
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+ORDER BY seq, ordinal;
+
+-- name: part_all
+-- Blocks of all messages, as the index wants them.
+SELECT message_id, type, tool, input, output, file_name FROM parts ORDER BY conversation_id, seq, ordinal;
+
+-- name: cursor_list
+SELECT path, host, conversation_id, file_id, first_line, bytes, lines, skipped, read_at, ingested_at FROM cursors ORDER BY path;
+
+-- name: cursor_put
+-- How far a transcript was read; ingested: it brought a new message.
+INSERT INTO cursors VALUES ($path, $host, $conversation_id, $file_id, $first_line, $bytes, $lines, $skipped, $read_at::TIMESTAMP,
+    CASE WHEN $ingested THEN $read_at::TIMESTAMP END)
+ON CONFLICT (path) DO UPDATE SET host = excluded.host, conversation_id = coalesce(excluded.conversation_id, cursors.conversation_id),
+    file_id = excluded.file_id, first_line = excluded.first_line, bytes = excluded.bytes, lines = excluded.lines, skipped = excluded.skipped,
+    read_at = excluded.read_at, ingested_at = coalesce(excluded.ingested_at, cursors.ingested_at);
+
+-- name: payload_put
+INSERT INTO payloads VALUES ($sha256, $bytes, $content::BLOB) ON CONFLICT DO NOTHING;

@@ -123,9 +123,23 @@ JOIN memories AS m ON m.id = d.owner_id
 WHERE d.doc_no IN (FROM temp.main.shown) AND d.kind = 'memory';
 
 -- name: recall_messages
--- What is shown of messages.
+-- What is shown of messages; of those without a text what tools were given and gave.
 SELECT d.doc_no, m.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL AS tier, m.conversation_id, m.said_at,
-    m.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, m.session, m.speaker, m.role, m.seq, m.caption
+    coalesce(nullif(m.text, ''), t.text, ''), NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, m.session, m.speaker, m.role, m.seq, m.caption
 FROM documents AS d
 JOIN messages AS m ON m.id = d.owner_id
+LEFT JOIN (
+    SELECT message_id, left(string_agg(concat_ws(' ', tool, input, output), chr(10) ORDER BY ordinal), 1000) AS text
+    FROM parts
+    WHERE kind = 'tool' AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (FROM temp.main.shown))
+    GROUP BY message_id
+) AS t ON t.message_id = m.id AND m.text = ''
 WHERE d.doc_no IN (FROM temp.main.shown) AND d.kind = 'message';
+
+-- name: recall_summaries
+-- What is shown of summaries.
+SELECT d.doc_no, s.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL AS tier, s.conversation_id, s.latest_at,
+    s.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, NULL AS session, NULL AS speaker, NULL AS role, s.first_seq, NULL AS caption
+FROM documents AS d
+JOIN summaries AS s ON s.id = d.owner_id
+WHERE d.doc_no IN (FROM temp.main.shown) AND d.kind = 'summary';

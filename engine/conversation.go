@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Conversation is our ordered record of one dialogue.
+type Conversation struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"` // of those with one name at most one is active
+	Scope      string    `json:"scope"`
+	Title      string    `json:"title,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+	Messages   int       `json:"messages"`
+	LastSaidAt time.Time `json:"last_said_at,omitzero"`
+
+	// SessionKey names the dialogue across the sessions of a host, SessionID is the one it is in.
+	SessionKey   string    `json:"session_key,omitempty"`
+	SessionID    string    `json:"session_id,omitempty"`
+	ParentID     string    `json:"parent_id,omitempty"` // the conversation that it was forked or started from
+	Active       bool      `json:"active"`
+	ArchivedAt   time.Time `json:"archived_at,omitzero"`
+	ArchiveCause string    `json:"archive_cause,omitempty"`
+	Estimator    string    `json:"estimator"` // how its tokens are counted
+
+	nextSeq     int
+	last        *stand // of the last message; nil: there is none
+	lastSession string // the host's, of the last message
+}
+
+// conversationOf names a conversation in a request: by name or id, or as a host does, by session key and session id.
+type conversationOf struct {
+	name, key, session string
+}
+
+func (of conversationOf) validate() error {
+	if of.name == "" && of.key == "" && of.session == "" {
+		return invalid("conversation", "", "a name or id, or a session key or id")
+	}
+	if of.name != "" && of.key != "" {
+		return invalid("session_key", of.key, "none beside a conversation")
+	}
+	for _, f := range []struct{ field, value string }{{"conversation", of.name}, {"session_key", of.key}, {"session_id", of.session}} {
+		if f.value != "" && strings.TrimSpace(f.value) == "" {
+			return invalid(f.field, f.value, "a name")
+		}
+		if err := checkText(f.field, f.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (of conversationOf) String() string { return or(of.name, or(of.key, of.session)) }
+
+// findConversation gives nil when there is none of that name or id; of several the active one, or else the newest.
+func findConversation(ctx context.Context, c *connection, name string) (*Conversation, error) {
+	return scanConversation(ctx, c, "conversation_by_name", sql.Named("name", name))
+}
+
+// resolveConversation finds what a request names, as it is: nil when there is none. A session key finds the active conversation of that
+// key; without one, a session id finds the active, newest one in that session, or an archived one where a host has no keys.
+func resolveConversation(ctx context.Context, c *connection, of conversationOf) (*Conversation, error) {
+	if of.name != "" {
+		return findConversation(ctx, c, of.name)
+	}
+	if of.key != "" {
+		v, err := scanConversation(ctx, c, "conversation_by_key", sql.Named("session_key", of.key))
+		if err != nil || v != nil || of.session == "" {
+			return v, err
+		}
+	}
+	v, err := scanConversation(ctx, c, "conversation_by_session", sql.Named("session_id", of.session))
+	if err != nil || v == nil || of.key == "" || v.Active && v.SessionKey == "" {
+		return v, err
+	}
+	return nil, nil
+}
+
+func scanConversation(ctx context.Context, c *connection, query string, args ...any) (*Conversation, error) {
+	var v Conversation
+	var sessionNo, place sql.NullInt32
+	found, err := c.one(ctx, query, []any{&v.ID, &v.Name, &v.Scope, textOf(&v.Title), &v.CreatedAt, &v.nextSeq,
+		&sessionNo, &place, textOf(&v.lastSession), timeOf(&v.LastSaidAt), textOf(&v.SessionKey), textOf(&v.SessionID), textOf(&v.ParentID),
+		&v.Active, timeOf(&v.ArchivedAt), textOf(&v.ArchiveCause), &v.Estimator}, args...)
+	if err != nil || !found {
+		return nil, err
+	}
+	v.Messages = v.nextSeq - 1
+	if sessionNo.Valid {
+		v.last = &stand{sessionNo.Int32, place.Int32}
+	}
+	return &v, nil
+}
+
+// row gives the conversation as the columns of its table, in their order.
+func (v *Conversation) row() []driver.Value {
+	var sessionNo, place driver.Value
+	if v.last != nil {
+		sessionNo, place = v.last.sessionNo, v.last.place
+	}
+	return []driver.Value{v.ID, v.Name, v.Scope, nullText(v.Title), v.CreatedAt, int32(v.nextSeq), sessionNo, place, nullText(v.lastSession),
+		nullTime(v.LastSaidAt), nullText(v.SessionKey), nullText(v.SessionID), nullText(v.ParentID), v.Active, nullTime(v.ArchivedAt),
+		nullText(v.ArchiveCause), v.Estimator}
+}
+
+// readable finds a conversation that the agent may read. Errors: ErrNotFound, ErrInvalid.
+func (e *Engine) readable(ctx context.Context, c *connection, name, agent string) (*Conversation, error) {
+	if err := firstError(checkText("conversation", name), conversationOf{name: name}.validate()); err != nil {
+		return nil, err
+	}
+	v, err := findConversation(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil || !internal(agent) && !e.scopes.Load().Allows(agent, v.Scope) {
+		return nil, fmt.Errorf("%w: conversation %s", ErrNotFound, quote(name))
+	}
+	return v, nil
+}
+
+// conversationFor finds the conversation of a request, or makes it.
+func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendRequest) (*Conversation, error) {
+	of := r.conversation()
+	v, err := resolveConversation(ctx, c, of)
+	if err != nil {
+		return nil, err
+	}
+	scopes := e.scopes.Load()
+	if v == nil {
+		return e.makeConversation(ctx, c, r)
+	}
+	if !internal(r.Agent) && !scopes.Allows(r.Agent, v.Scope) {
+		return nil, fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, r.Agent, v.Scope)
+	}
+	if r.Scope != "" && r.Scope != v.Scope {
+		return nil, invalid("scope", r.Scope, v.Scope+", the scope of conversation "+quote(of.String()))
+	}
+	return v, e.adoptSession(ctx, c, v, of)
+}
+
+// adoptSession notes that a conversation goes on in another session of the host, or has a key now.
+func (e *Engine) adoptSession(ctx context.Context, c *connection, v *Conversation, of conversationOf) error {
+	key, session, name := or(of.key, v.SessionKey), or(of.session, v.SessionID), v.Name
+	if key == v.SessionKey && session == v.SessionID {
+		return nil
+	}
+	if v.SessionKey == "" && key != "" {
+		name = key
+	}
+	v.SessionKey, v.SessionID, v.Name = key, session, name
+	_, err := c.exec(ctx, "conversation_session", sql.Named("id", v.ID), sql.Named("name", name), sql.Named("session_key", nullText(key)),
+		sql.Named("session_id", nullText(session)))
+	return err
+}
+
+func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRequest) (*Conversation, error) {
+	scope, err := e.scopes.Load().ForWriting(r.Agent, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(r.Conversation, conversationPrefix) && validID.MatchString(r.Conversation) && len(r.Conversation) == len(conversationPrefix)+26 {
+		return nil, fmt.Errorf("%w: conversation %s; a new one needs a name, not an id", ErrNotFound, quote(r.Conversation))
+	}
+	of := r.conversation()
+	v := &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: of.String(), Scope: scope, Title: r.Title, CreatedAt: e.now(), nextSeq: 1,
+		SessionKey: or(of.name, of.key), SessionID: of.session, ParentID: r.Parent, Active: true, Estimator: e.opts.Conversation.Estimator}
+	return v, c.appendRows("conversations", [][]driver.Value{v.row()})
+}
+
+// Conversations lists those that the agent may read, the one with the newest message first.
+func (e *Engine) Conversations(ctx context.Context, agent string) ([]Conversation, error) {
+	scopes, _ := e.scopes.Load().ForReading(agent, nil)
+	var all []Conversation
+	err := e.read(ctx, "conversations", func(c *connection) error {
+		return c.each(ctx, "conversation_list", func(rows *sql.Rows) error {
+			var v Conversation
+			defer func() { all = append(all, v) }()
+			return rows.Scan(&v.ID, &v.Name, &v.Scope, textOf(&v.Title), &v.CreatedAt, &v.Messages, timeOf(&v.LastSaidAt), textOf(&v.SessionKey),
+				textOf(&v.SessionID), textOf(&v.ParentID), &v.Active, timeOf(&v.ArchivedAt), textOf(&v.ArchiveCause), &v.Estimator)
+		}, sql.Named("scopes", listArg(scopes)))
+	})
+	return all, err
+}
+
+// Conversation gives one by name or id: of several with the name the active one, or else the newest. Errors: ErrNotFound, ErrInvalid.
+func (e *Engine) Conversation(ctx context.Context, name, agent string) (v *Conversation, err error) {
+	err = e.read(ctx, "conversation", func(c *connection) error {
+		v, err = e.readable(ctx, c, name, agent)
+		return err
+	})
+	return v, err
+}
+
+// MessagesRequest names a stretch of a conversation.
+type MessagesRequest struct {
+	Conversation string // name or id
+	Agent        string // empty: an internal caller
+	From         int    // first seq; default 1
+	Limit        int    // 1 to 100,000; default 100
+}
+
+// Messages gives messages of a conversation in their order, with their blocks. Errors: ErrNotFound, ErrInvalid.
+func (e *Engine) Messages(ctx context.Context, r MessagesRequest) (all []*Message, err error) {
+	if r.Limit == 0 {
+		r.Limit = 100
+	}
+	if r.Limit < 1 || r.Limit > 100_000 {
+		return nil, fmt.Errorf("messages: %w", invalid("limit", r.Limit, "1 to 100000"))
+	}
+	err = e.read(ctx, "messages", func(c *connection) error {
+		conversation, err := e.readable(ctx, c, r.Conversation, r.Agent)
+		if err != nil {
+			return err
+		}
+		err = c.each(ctx, "message_list", func(rows *sql.Rows) error {
+			m, _, _, err := scanMessage(rows)
+			all = append(all, m)
+			return err
+		}, sql.Named("conversation_id", conversation.ID), sql.Named("from", r.From), sql.Named("limit", int64(r.Limit)))
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		return fillBlocks(ctx, c, all)
+	})
+	return all, err
+}
+
+// fillBlocks reads the blocks of messages of one conversation, which are in the order of their seq.
+func fillBlocks(ctx context.Context, c *connection, messages []*Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	byID := make(map[string]*Message, len(messages))
+	for _, m := range messages {
+		byID[m.ID] = m
+	}
+	return c.each(ctx, "part_list", func(rows *sql.Rows) error {
+		id, b, err := scanPart(rows)
+		if m := byID[id]; m != nil {
+			m.Blocks = append(m.Blocks, b)
+		}
+		return err
+	}, sql.Named("conversation_id", messages[0].ConversationID), sql.Named("from", messages[0].Seq), sql.Named("to", messages[len(messages)-1].Seq))
+}

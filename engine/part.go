@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// BlockType says what a block of a message is. Hosts have more of them than are named here; any word will do.
+type BlockType string
+
+// The block types that mean something to the engine.
+const (
+	TextBlock       BlockType = "text"
+	ThinkingBlock   BlockType = "thinking"    // kept, but neither counted nor indexed nor shown to a model
+	ToolCallBlock   BlockType = "tool_call"   // CallID, Tool and Input
+	ToolResultBlock BlockType = "tool_result" // CallID, Tool, Output and IsError
+	FileBlock       BlockType = "file"        // FileName, MIME, Data
+	ImageBlock      BlockType = "image"       // likewise
+)
+
+// partKinds is the class of a block type in the table parts; any other type is of the class agent.
+var partKinds = map[BlockType]string{
+	TextBlock: "text", ThinkingBlock: "reasoning", "reasoning": "reasoning", "redacted_thinking": "reasoning", ToolCallBlock: "tool", ToolResultBlock: "tool",
+	FileBlock: "file", ImageBlock: "file", "document": "file", "patch": "patch", "subtask": "subtask", "compaction": "compaction",
+	"step_start": "step_start", "step_finish": "step_finish", "snapshot": "snapshot", "retry": "retry",
+}
+
+// Block is a part of a message.
+type Block struct {
+	Type     BlockType `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	CallID   string    `json:"call_id,omitempty"` // joins a tool's call and its result
+	Tool     string    `json:"tool,omitempty"`    // its name
+	Input    string    `json:"input,omitempty"`   // of a call: its arguments, in JSON as a rule
+	Output   string    `json:"output,omitempty"`  // of a result
+	IsError  bool      `json:"is_error,omitempty"`
+	FileName string    `json:"file_name,omitempty"`
+	MIME     string    `json:"mime,omitempty"`
+	Data     []byte    `json:"data,omitempty"`    // the file itself; it is kept as a large file and read back with Describe
+	FileID   string    `json:"file_id,omitempty"` // of the large file that Data or an outsized text went to; given by the engine
+	Key      string    `json:"key,omitempty"`     // the host's id of the block
+	// Raw is what the host wrote, byte for byte. Empty: the fields above say everything.
+	Raw []byte `json:"raw,omitempty"`
+}
+
+// imageTokens is what an image costs in a context, about.
+const imageTokens = 1600
+
+// tokens is what the block costs in a context.
+func (b *Block) tokens(estimator text.Estimator) int {
+	switch b.Type {
+	case ThinkingBlock, "reasoning", "redacted_thinking":
+		return 0
+	case ToolCallBlock:
+		return estimator.Tokens(b.Tool + b.Input)
+	case ToolResultBlock:
+		return estimator.Tokens(b.Output)
+	case ImageBlock:
+		return imageTokens
+	case TextBlock:
+		return estimator.Tokens(b.Text)
+	}
+	return 0
+}
+
+// searchable is the text of the block that the index and Grep look through beside the message's own.
+func (b *Block) searchable() string {
+	switch b.Type {
+	case ToolCallBlock:
+		return strings.TrimSpace(b.Tool + " " + b.Input)
+	case ToolResultBlock:
+		return b.Output
+	case FileBlock, ImageBlock:
+		return b.FileName
+	}
+	return ""
+}
+
+// clean makes every text of the block one that the file can hold; what that changes is kept in Raw.
+func (b *Block) clean() {
+	for _, s := range []*string{&b.Text, &b.Input, &b.Output} {
+		plain := cleanText(*s)
+		if plain != *s && b.Raw == nil {
+			b.Raw = []byte(*s)
+		}
+		*s = plain
+	}
+}
+
+// cleanText is s without what the file can't hold: bytes that are no UTF-8, and NUL.
+func cleanText(s string) string {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// validate says which field can't be stored.
+func (b *Block) validate() error {
+	if strings.TrimSpace(string(b.Type)) == "" {
+		return invalid("type", string(b.Type), "text, thinking, tool_call, tool_result, file, image, or the host's own word")
+	}
+	return firstError(checkText("type", string(b.Type)), checkText("call_id", b.CallID), checkText("tool", b.Tool), checkText("file_name", b.FileName),
+		checkText("mime", b.MIME), checkText("key", b.Key))
+}
+
+// plain reports whether blocks say nothing that the message's text does not.
+func plain(blocks []Block) bool {
+	return len(blocks) == 0 || len(blocks) == 1 && blocks[0].Type == TextBlock && blocks[0].Key == "" && blocks[0].Raw == nil && blocks[0].FileID == ""
+}
+
+// partRow gives a block as the columns of the table parts, in their order.
+func (b *Block) partRow(m *Message, ordinal int, raw keptRaw) []driver.Value {
+	kind := partKinds[b.Type]
+	if kind == "" {
+		kind = "agent"
+	}
+	return []driver.Value{m.ID, m.ConversationID, int32(m.Seq), int32(ordinal), kind, string(b.Type), nullText(b.Text), nullText(b.CallID), nullText(b.Tool),
+		nullTextUnless(b.Input, b.Type == ToolCallBlock), nullTextUnless(b.Output, b.Type == ToolResultBlock), b.IsError,
+		nullText(b.FileName), nullText(b.MIME), nullText(b.FileID), nullText(b.Key), nullBytes(raw.inline), nullText(raw.sha256)}
+}
+
+// scanPart reads a row of the query part_list: the id of the message and the block.
+func scanPart(rows *sql.Rows) (messageID string, b Block, err error) {
+	err = rows.Scan(&messageID, &b.Type, textOf(&b.Text), textOf(&b.CallID), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), &b.IsError,
+		textOf(&b.FileName), textOf(&b.MIME), textOf(&b.FileID), textOf(&b.Key), &b.Raw)
+	return messageID, b, err
+}
+
+// nullTextUnless is nullText, but keeps an empty text where that is one.
+func nullTextUnless(s string, is bool) driver.Value {
+	if is {
+		return s
+	}
+	return nullText(s)
+}
+
+func nullBytes(b []byte) driver.Value {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
