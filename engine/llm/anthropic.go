@@ -1,0 +1,64 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+)
+
+// Anthropic returns a client of Anthropic's messages: Anthropic itself when BaseURL is empty, else a server that speaks the same.
+// The error names every bad field.
+func Anthropic(config Config) (*Client, error) {
+	config = config.withDefaults("https://api.anthropic.com/")
+	if err := config.validate(1); err != nil {
+		return nil, fmt.Errorf("llm: anthropic: %w", err)
+	}
+	c := newClient("anthropic", config)
+	way := &transport{provider: c.provider, model: c.model, key: config.Key, client: config.HTTPClient}
+	// As with OpenAI: no environment, our own retries. Without a timeout of its own the SDK refuses long answers; without the
+	// last option it gives what is asked to whatever traces the host collects.
+	options := []option.RequestOption{
+		option.WithBaseURL(config.BaseURL), option.WithHTTPClient(way), option.WithMaxRetries(0),
+		option.WithRequestTimeout(config.Timeout), option.WithoutOpenTelemetry(),
+	}
+	if config.Key != "" {
+		options = append(options, option.WithAPIKey(config.Key))
+	}
+	messages := anthropic.NewMessageService(options...)
+
+	c.send = func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
+		params := anthropic.MessageNewParams{
+			Model:     anthropic.Model(config.Model),
+			MaxTokens: int64(maxTokens),
+			Messages:  []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(prompt))},
+		}
+		if system != "" {
+			params.System = []anthropic.TextBlockParam{{Text: system}}
+		}
+		if config.Temperature != nil {
+			params.Temperature = anthropic.Float(*config.Temperature)
+		}
+		message, err := messages.New(ctx, params)
+		if err != nil {
+			return "", err
+		}
+		if !message.JSON.Content.Valid() {
+			return "", way.fail(200, "answer has no content", nil)
+		}
+		// A refusal may come in the middle of the text: what came before is no answer.
+		if message.StopReason == anthropic.StopReasonRefusal {
+			return "", nil
+		}
+		var texts []string
+		for _, block := range message.Content {
+			if block.Type == "text" {
+				texts = append(texts, block.Text)
+			}
+		}
+		return strings.Join(texts, "\n"), nil
+	}
+	return c, nil
+}
