@@ -1,0 +1,68 @@
+package prompts_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine/prompts"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const talk = `[2026-03-02 09:14 UTC] user
+The import stops at row 4,000. Can you look at loader.go?
+
+[2026-03-02 09:20 UTC] assistant
+The batch was committed twice. I changed loader.go; 12,000 rows go through now.`
+
+const earlier = "Ana asked for a nightly import of the price list."
+
+// TestGolden holds every prompt to a file of testdata.
+func TestGolden(t *testing.T) {
+	want := map[string]string{
+		"system":        prompts.System(),
+		"answer_system": prompts.AnswerSystem(),
+		"leaf":          prompts.Leaf(prompts.LeafInput{Source: talk, Previous: earlier, Instructions: "Keep prices.", TargetTokens: 192}),
+		"leaf_bare":     prompts.Leaf(prompts.LeafInput{Source: talk}),
+		"leaf_aggressive": prompts.Leaf(prompts.LeafInput{Source: talk, Previous: earlier, TargetTokens: 96,
+			Aggressive: true}),
+		"leaf_hostile": prompts.Leaf(prompts.LeafInput{Source: hostile, Previous: hostile, Instructions: hostile, TargetTokens: 192}),
+		"depth1":       prompts.Condensed(prompts.CondensedInput{Depth: 1, Source: talk, Previous: earlier, TargetTokens: 2000}),
+		"depth2":       prompts.Condensed(prompts.CondensedInput{Depth: 2, Source: talk, Previous: earlier, TargetTokens: 2000}),
+		"depth3":       prompts.Condensed(prompts.CondensedInput{Depth: 3, Source: talk, Instructions: "Keep prices.", TargetTokens: 2000}),
+		"file": prompts.File(prompts.FileInput{Name: "notes.md", MIME: "text/markdown", Headers: []string{"# Notes", " ", "## Prices\n2026"},
+			Parts: []string{"# Notes\n\nAll of it."}}),
+		"file_parts": prompts.File(prompts.FileInput{Parts: []string{"beginning", "middle", "end"}}),
+		"file_bare":  prompts.File(prompts.FileInput{}),
+		"answer": prompts.Answer(prompts.AnswerInput{Question: "Who asked for the import?", TargetTokens: 2000,
+			Excerpts: []prompts.Excerpt{{ID: "sum_01jq", Text: earlier}, {ID: "msg_02jr", Text: talk}}}),
+		"answer_bare":     prompts.Answer(prompts.AnswerInput{Question: "Who?"}),
+		"guidance_mild":   prompts.Guidance(prompts.GuidanceInput{Summaries: 1}),
+		"guidance_strong": prompts.Guidance(prompts.GuidanceInput{Summaries: 1, MaxDepth: 2, Grep: "mem_grep", Describe: "mem_describe", Expand: "mem_expand"}),
+	}
+	for name, got := range want {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			golden, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(golden), got+"\n"); diff != "" {
+				t.Errorf("(-golden +got)\n%s", diff)
+			}
+		})
+	}
+	goldens, err := filepath.Glob("testdata/*.golden")
+	if err != nil || len(goldens) != len(want) {
+		t.Errorf("%d golden files for %d prompts: %v", len(goldens), len(want), err)
+	}
+}
