@@ -40,9 +40,9 @@ func TestAppend(t *testing.T) {
 		t.Errorf("by id, with keys (-want +got):\n%s", diff)
 	}
 	messages := []*engine.Message{
-		{ID: "msg_000002", ConversationID: "conv_000001", Seq: 1, Role: "user", Text: "Hello", SaidAt: noon, RecordedAt: noon},
-		{ID: "msg_000003", ConversationID: "conv_000001", Seq: 2, Role: "assistant", Speaker: "Scout", Caption: "a map", Session: "s", Key: "k", SaidAt: noon.Add(-time.Hour), RecordedAt: noon},
-		{ID: "msg_000004", ConversationID: "conv_000001", Seq: 3, Role: "tool", Text: "21 °C", Key: "l", SaidAt: clock.at, RecordedAt: clock.at},
+		{ID: "msg_000002", ConversationID: "conv_000001", Seq: 1, Role: "user", Text: "Hello", SaidAt: noon, RecordedAt: noon, Tokens: 2},
+		{ID: "msg_000003", ConversationID: "conv_000001", Seq: 2, Role: "assistant", Speaker: "Scout", Caption: "a map", Session: "s", Key: "k", SaidAt: noon.Add(-time.Hour), RecordedAt: noon, Tokens: 2},
+		{ID: "msg_000004", ConversationID: "conv_000001", Seq: 3, Role: "tool", Text: "21 °C", Key: "l", SaidAt: clock.at, RecordedAt: clock.at, Tokens: 2},
 	}
 	if diff := cmp.Diff(messages, messagesOf(t, e, "c")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -178,7 +178,7 @@ func TestMessagesInPages(t *testing.T) {
 		}
 	}
 	for request, want := range map[engine.MessagesRequest]error{
-		{Conversation: "nowhere"}: engine.ErrNotFound, {Conversation: ""}: engine.ErrNotFound,
+		{Conversation: "nowhere"}: engine.ErrNotFound, {Conversation: ""}: engine.ErrInvalid,
 		{Conversation: "c", Limit: -1}: engine.ErrInvalid, {Conversation: "c", Limit: 100_001}: engine.ErrInvalid, {Conversation: "\xff"}: engine.ErrInvalid,
 	} {
 		if _, err := e.Messages(t.Context(), request); !errors.Is(err, want) {

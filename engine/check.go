@@ -16,18 +16,24 @@ type Fault struct {
 
 func (f Fault) String() string { return f.Fault + ": " + f.Subject }
 
+// checks are the queries that give faults, one per row.
+var checks = [...]string{"check", "check_context", "check_summaries", "check_circles", "check_contents"}
+
 // Check proves the file's integrity: every live row has its document, words and totals, nothing is left over, vectors are of
-// unit length, scopes are not blank, and no macro but ours is in the way. An intact file gives no faults.
+// unit length, scopes are not blank, every message is in its context or under one summary or set aside, summaries agree with what they
+// were made from, and no macro but ours is in the way. An intact file gives no faults; Doctor explains those of another.
 func (e *Engine) Check(ctx context.Context) (faults []Fault, err error) {
 	known := append(sqlfiles.MacroNames(), "as_vector")
 	err = e.read(ctx, "check", func(c *connection) error {
-		err := c.each(ctx, "check", func(rows *sql.Rows) error {
-			var f Fault
-			defer func() { faults = append(faults, f) }()
-			return rows.Scan(&f.Fault, &f.Subject)
-		})
-		if err != nil {
-			return err
+		for _, name := range checks {
+			err := c.each(ctx, name, func(rows *sql.Rows) error {
+				var f Fault
+				defer func() { faults = append(faults, f) }()
+				return rows.Scan(&f.Fault, &f.Subject)
+			})
+			if err != nil {
+				return err
+			}
 		}
 		return c.each(ctx, "check_macros", func(rows *sql.Rows) error {
 			var name string

@@ -164,7 +164,7 @@ func TestDocumentedSchema(t *testing.T) {
 	columns, macros := map[string][]string{}, []string{}
 	for _, row := range rowsOf(t, e, `
 		SELECT CASE schema_name WHEN 'report' THEN 'report.' ELSE '' END || regexp_replace(table_name, '^vectors_\d+$', 'vectors_<n>'),
-			column_name || ' ' || regexp_replace(regexp_replace(data_type, '^ENUM.*$', 'document_kind'), '^FLOAT\[\d+\]$', 'FLOAT[<dims>]')
+			column_name || ' ' || regexp_replace(regexp_replace(regexp_replace(data_type, '^ENUM\(''memory''.*$', 'document_kind'), '^ENUM\(''text''.*$', 'part_kind'), '^FLOAT\[\d+\]$', 'FLOAT[<dims>]')
 		FROM duckdb_columns()
 		WHERE database_name = current_database() AND NOT internal AND table_name <> 'vectors'
 		ORDER BY schema_name, table_name, column_index`) {

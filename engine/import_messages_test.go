@@ -48,11 +48,11 @@ func TestImportMessages(t *testing.T) {
 	messagesImported(t, e, talk, engine.ImportRequest{Scope: "user:ines"}, engine.Imported{Lines: 6, Created: 6})
 	morning := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
 	want := []*engine.Message{
-		{Seq: 1, Session: "s1", Role: "user", Speaker: "Ines", Text: "Good morning", SaidAt: morning},
-		{Seq: 2, Session: "s1", Role: "assistant", Speaker: "Scout", Text: "Good morning", SaidAt: morning.Add(time.Minute)},
-		{Seq: 3, Session: "s2", Role: "user", Caption: "a photo of fog", SaidAt: morning.Add(2 * time.Hour)},
-		{Seq: 4, Role: "user", Text: "ok", SaidAt: noon},
-		{Seq: 5, Role: "user", Text: "ok", SaidAt: noon},
+		{Seq: 1, Session: "s1", Role: "user", Speaker: "Ines", Text: "Good morning", SaidAt: morning, Tokens: 3},
+		{Seq: 2, Session: "s1", Role: "assistant", Speaker: "Scout", Text: "Good morning", SaidAt: morning.Add(time.Minute), Tokens: 3},
+		{Seq: 3, Session: "s2", Role: "user", Caption: "a photo of fog", SaidAt: morning.Add(2 * time.Hour), Tokens: 4},
+		{Seq: 4, Role: "user", Text: "ok", SaidAt: noon, Tokens: 1},
+		{Seq: 5, Role: "user", Text: "ok", SaidAt: noon, Tokens: 1},
 	}
 	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt")
 	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {

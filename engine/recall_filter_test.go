@@ -88,7 +88,7 @@ func TestRecallFilters(t *testing.T) {
 		want  error
 		says  string
 	}{
-		{query{Text: "crane", Kinds: []engine.Kind{"summary"}}, engine.ErrInvalid, "memory, message"},
+		{query{Text: "crane", Kinds: []engine.Kind{"note"}}, engine.ErrInvalid, "memory, message, summary"},
 		{query{Text: "crane", Categories: []engine.Category{"fact"}}, engine.ErrInvalid, "profile, preference"},
 		{query{Text: "crane", Tiers: []engine.Tier{"hot"}}, engine.ErrInvalid, "core, working"},
 		{query{Text: "crane", Scopes: []string{"\xff"}}, engine.ErrInvalid, "scopes"},

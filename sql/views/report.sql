@@ -21,7 +21,8 @@ WHERE retired_at IS NOT NULL;
 
 -- Turns of talk in their order.
 CREATE OR REPLACE VIEW report.messages AS
-SELECT m.id, c.name AS conversation, c.scope, m.seq, m.session, m.role, m.speaker, m.text, m.caption, m.said_at
+SELECT m.id, c.name AS conversation, c.scope, m.seq, m.session, m.role, m.speaker, m.text, m.caption, m.said_at,
+    m.tokens, m.set_aside, m.set_aside_at
 FROM main.messages AS m
 JOIN main.conversations AS c ON c.id = m.conversation_id;
 
@@ -29,10 +30,11 @@ JOIN main.conversations AS c ON c.id = m.conversation_id;
 CREATE OR REPLACE VIEW report.conversations AS
 SELECT c.id, c.name, c.scope, c.title, count(m.id) AS messages, count(DISTINCT m.session) AS sessions,
     list(DISTINCT m.speaker ORDER BY m.speaker) FILTER (m.speaker IS NOT NULL) AS speakers,
-    min(m.said_at) AS first_said_at, max(m.said_at) AS last_said_at
+    min(m.said_at) AS first_said_at, max(m.said_at) AS last_said_at,
+    c.session_key, c.session_id, c.parent_id, c.active, c.archived_at, c.archive_cause
 FROM main.conversations AS c
 LEFT JOIN main.messages AS m ON m.conversation_id = c.id
-GROUP BY c.id, c.name, c.scope, c.title;
+GROUP BY ALL;
 
 -- Words of the index and in how many documents of a kind they stand.
 CREATE OR REPLACE VIEW report.terms AS

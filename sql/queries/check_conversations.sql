@@ -1,0 +1,244 @@
+-- name: check_context
+-- Contradictions about where messages are: each is in the context, or a source of one leaf, or set aside, and the items of a context
+-- are what they refer to, in their order, each message once.
+WITH standing AS MATERIALIZED (
+    SELECT m.id, m.conversation_id, coalesce(i.n, 0) AS shown, coalesce(s.n, 0) AS leaves, m.set_aside IS NOT NULL AS aside
+    FROM messages AS m
+    LEFT JOIN (SELECT ref, count(*) AS n FROM context_items WHERE kind = 'message' GROUP BY ref) AS i ON i.ref = m.id
+    LEFT JOIN (SELECT source, count(*) AS n FROM summary_sources WHERE kind = 'message' GROUP BY source) AS s ON s.source = m.id
+    WHERE coalesce(i.n, 0) + coalesce(s.n, 0) + (m.set_aside IS NOT NULL)::INTEGER <> 1
+),
+items AS MATERIALIZED (
+    SELECT i.conversation_id, i.position, i.ref, i.tokens, m.conversation_id AS owner, m.seq AS first_seq, m.seq AS last_seq, m.tokens AS costs
+    FROM (FROM context_items WHERE kind = 'message') AS i
+    LEFT JOIN messages AS m ON m.id = i.ref
+    UNION ALL
+    SELECT i.conversation_id, i.position, i.ref, i.tokens, s.conversation_id, s.first_seq, s.last_seq, s.tokens
+    FROM (FROM context_items WHERE kind <> 'message') AS i
+    LEFT JOIN summaries AS s ON s.id = i.ref
+)
+SELECT 'message that is lost: neither in the context nor under a summary nor set aside' AS fault, id AS subject
+FROM standing
+WHERE shown + leaves + aside::INTEGER = 0
+UNION ALL
+SELECT 'message that is in the context twice', id
+FROM standing
+WHERE shown > 1
+UNION ALL
+SELECT 'message that is in the context and under a summary', id
+FROM standing
+WHERE shown > 0 AND leaves > 0
+UNION ALL
+SELECT 'message that is in the context and set aside', id
+FROM standing
+WHERE shown > 0 AND aside
+UNION ALL
+SELECT 'message that is under a summary and set aside', id
+FROM standing
+WHERE leaves > 0 AND aside
+UNION ALL
+SELECT 'message that is under two summaries', id
+FROM standing
+WHERE leaves > 1
+UNION ALL
+SELECT 'message that is set aside at no time, or at a time but not set aside', id
+FROM messages
+WHERE (set_aside IS NULL) <> (set_aside_at IS NULL)
+UNION ALL
+SELECT 'message whose tokens are not counted', id
+FROM messages
+WHERE coalesce(tokens, -1) < 0
+UNION ALL
+SELECT 'context item that refers to nothing of its conversation', ref
+FROM items
+WHERE owner IS DISTINCT FROM conversation_id
+UNION ALL
+SELECT 'context item at another position than that of its first message', ref
+FROM items
+WHERE owner = conversation_id AND position <> first_seq
+UNION ALL
+SELECT 'context item with other tokens than what it refers to', ref
+FROM items
+WHERE owner = conversation_id AND tokens IS DISTINCT FROM costs
+UNION ALL
+SELECT 'context items that overlap', ref
+FROM (
+    SELECT ref, position, max(last_seq) OVER (PARTITION BY conversation_id ORDER BY position, last_seq, ref ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM items
+    WHERE owner = conversation_id
+)
+WHERE position <= before
+UNION ALL
+SELECT 'context item in the midst of what a summary stands for', i.ref
+FROM summaries AS s
+ASOF JOIN items AS i ON i.conversation_id = s.conversation_id AND s.first_seq < i.position
+WHERE i.position <= s.last_seq
+UNION ALL
+SELECT 'two active conversations of one name', name
+FROM conversations
+WHERE active
+GROUP BY name
+HAVING count(*) > 1
+UNION ALL
+SELECT 'two active conversations of one session key', session_key
+FROM conversations
+WHERE active AND session_key IS NOT NULL
+GROUP BY session_key
+HAVING count(*) > 1
+UNION ALL
+SELECT 'conversation that is both active and archived, or neither', id
+FROM conversations
+WHERE active IS DISTINCT FROM (archived_at IS NULL)
+UNION ALL
+SELECT 'debt of no conversation, or a second one', conversation_id
+FROM compaction_debts
+GROUP BY conversation_id
+HAVING count(*) > 1 OR conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'compaction of no conversation', id
+FROM compactions
+WHERE conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'cursor of no conversation', path
+FROM cursors
+WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
+
+-- name: check_summaries
+-- Contradictions about summaries: what they were made from, and what they count. Leaf by leaf and level by level, each node has to agree
+-- with its sources, so that all of them agree with the messages.
+WITH sources AS MATERIALIZED (
+    SELECT u.summary_id, u.ordinal, u.source, m.conversation_id AS owner, m.seq AS first_seq, m.seq AS last_seq, m.said_at AS earliest_at,
+        m.said_at AS latest_at, 1 AS messages, m.tokens AS source_tokens, 0 AS descendants, 0 AS descendant_tokens, 0 AS depth
+    FROM (FROM summary_sources WHERE kind = 'message') AS u
+    LEFT JOIN messages AS m ON m.id = u.source
+    UNION ALL
+    SELECT u.summary_id, u.ordinal, u.source, s.conversation_id, s.first_seq, s.last_seq, s.earliest_at,
+        s.latest_at, s.messages, s.source_tokens, 1 + s.descendants, s.tokens + s.descendant_tokens, 1 + s.depth
+    FROM (FROM summary_sources WHERE kind <> 'message') AS u
+    LEFT JOIN summaries AS s ON s.id = u.source
+),
+made AS MATERIALIZED (
+    SELECT summary_id, count(*) AS n, min(ordinal) AS first, max(ordinal) AS last, count(DISTINCT ordinal) AS ordinals, any_value(owner) AS owner,
+        count(DISTINCT owner) AS owners, count(owner) AS owned, min(depth) AS shallowest, max(depth) AS deepest, min(first_seq) AS first_seq, max(last_seq) AS last_seq,
+        min(earliest_at) AS earliest_at, max(latest_at) AS latest_at, sum(messages) AS messages, sum(source_tokens) AS source_tokens,
+        sum(descendants) AS descendants, sum(descendant_tokens) AS descendant_tokens
+    FROM sources
+    GROUP BY summary_id
+)
+SELECT 'summary of no conversation' AS fault, id AS subject
+FROM summaries
+WHERE conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'summary without a document', s.id
+FROM summaries AS s
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = s.doc_no AND d.kind = 'summary' AND d.owner_id = s.id)
+UNION ALL
+SELECT 'document differs from its summary', s.id
+FROM summaries AS s
+JOIN documents AS d USING (doc_no)
+JOIN conversations AS c ON c.id = s.conversation_id
+WHERE d.conversation_id IS DISTINCT FROM s.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM s.latest_at OR NOT d.live
+UNION ALL
+SELECT 'summary that was made from nothing', id
+FROM summaries
+WHERE id NOT IN (SELECT summary_id FROM made)
+UNION ALL
+SELECT 'sources of no summary', summary_id
+FROM made
+WHERE summary_id NOT IN (SELECT id FROM summaries)
+UNION ALL
+SELECT 'source that is not in the conversation', s.id
+FROM summaries AS s
+JOIN made AS m ON m.summary_id = s.id
+WHERE m.owned < m.n OR m.owners > 1 OR m.owner <> s.conversation_id
+UNION ALL
+SELECT 'sources that are not numbered from 0', summary_id
+FROM made
+WHERE first <> 0 OR last <> n - 1 OR ordinals <> n
+UNION ALL
+SELECT 'sources that are out of order, or overlap', summary_id
+FROM (SELECT summary_id, first_seq, lag(last_seq) OVER (PARTITION BY summary_id ORDER BY ordinal) AS before FROM sources)
+GROUP BY summary_id
+HAVING bool_or(first_seq <= before)
+UNION ALL
+SELECT 'summary that is not one deeper than each of its sources', s.id
+FROM summaries AS s
+JOIN made AS m ON m.summary_id = s.id
+WHERE m.owned = m.n AND (m.shallowest <> s.depth OR m.deepest <> s.depth) OR s.kind <> CASE s.depth WHEN 0 THEN 'leaf' ELSE 'condensed' END
+UNION ALL
+SELECT 'summary that is a source of two, or of one and in the context', id
+FROM (SELECT ref AS id FROM context_items WHERE kind = 'summary' UNION ALL SELECT source FROM summary_sources WHERE kind = 'summary')
+GROUP BY id
+HAVING count(*) > 1
+UNION ALL
+SELECT 'counts of a summary differ from its sources', s.id
+FROM summaries AS s
+JOIN made AS m ON m.summary_id = s.id
+WHERE m.owned = m.n
+  AND (s.messages, s.source_tokens, s.descendants, s.descendant_tokens) IS DISTINCT FROM (m.messages, m.source_tokens, m.descendants, m.descendant_tokens)
+UNION ALL
+SELECT 'range of a summary differs from its sources', s.id
+FROM summaries AS s
+JOIN made AS m ON m.summary_id = s.id
+WHERE m.owned = m.n AND (s.first_seq, s.last_seq, s.earliest_at, s.latest_at) IS DISTINCT FROM (m.first_seq, m.last_seq, m.earliest_at, m.latest_at);
+
+-- name: check_circles
+-- Summaries that stand, through others, for themselves. Where each is deeper than its sources there is none, so only where that fails
+-- are they looked for.
+WITH RECURSIVE uphill AS (
+    SELECT s.id
+    FROM summaries AS s
+    JOIN summary_sources AS u ON u.summary_id = s.id AND u.kind = 'summary'
+    JOIN summaries AS below ON below.id = u.source
+    WHERE below.depth >= s.depth
+),
+below AS (
+    SELECT id AS top, id FROM uphill
+    UNION
+    SELECT b.top, u.source FROM below AS b JOIN summary_sources AS u ON u.summary_id = b.id AND u.kind = 'summary'
+)
+SELECT DISTINCT 'summary that stands for itself' AS fault, b.top AS subject
+FROM below AS b
+JOIN summary_sources AS u ON u.summary_id = b.id AND u.kind = 'summary' AND u.source = b.top;
+
+-- name: check_contents
+-- Contradictions about what messages are made of, and about large contents.
+SELECT 'part of no message' AS fault, p.message_id AS subject
+FROM parts AS p
+LEFT JOIN messages AS m ON m.id = p.message_id
+WHERE (m.conversation_id, m.seq) IS DISTINCT FROM (p.conversation_id, p.seq)
+UNION ALL
+SELECT 'parts that are not numbered from 0', message_id
+FROM parts
+GROUP BY message_id
+HAVING min(ordinal) <> 0 OR max(ordinal) <> count(*) - 1 OR count(DISTINCT ordinal) <> count(*)
+UNION ALL
+SELECT 'part that refers to no large file', message_id
+FROM parts
+WHERE file_id IS NOT NULL AND file_id NOT IN (SELECT id FROM large_files)
+UNION ALL
+SELECT 'large file of no message', f.id
+FROM large_files AS f
+LEFT JOIN messages AS m ON m.id = f.message_id
+WHERE m.conversation_id IS DISTINCT FROM f.conversation_id
+UNION ALL
+SELECT 'content that is missing', sha256
+FROM (
+    SELECT sha256 FROM large_files
+    UNION
+    SELECT raw_sha256 FROM messages WHERE raw_sha256 IS NOT NULL
+    UNION
+    SELECT raw_sha256 FROM parts WHERE raw_sha256 IS NOT NULL
+)
+WHERE sha256 NOT IN (SELECT sha256 FROM payloads)
+UNION ALL
+SELECT 'content that nobody refers to', sha256
+FROM payloads
+WHERE sha256 NOT IN (SELECT sha256 FROM large_files)
+  AND sha256 NOT IN (SELECT raw_sha256 FROM messages WHERE raw_sha256 IS NOT NULL)
+  AND sha256 NOT IN (SELECT raw_sha256 FROM parts WHERE raw_sha256 IS NOT NULL)
+UNION ALL
+SELECT 'content of another length', p.sha256
+FROM payloads AS p
+LEFT JOIN large_files AS f USING (sha256)
+WHERE octet_length(p.content) <> p.bytes OR f.bytes <> p.bytes;
