@@ -1,0 +1,115 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"strconv"
+)
+
+// Way is how a question to the history is best answered.
+type Way string
+
+// The ways, from cheapest to dearest.
+const (
+	Direct   Way = "direct"   // from what was found
+	Shallow  Way = "shallow"  // expand what was found here
+	Delegate Way = "delegate" // have somebody else read, and report
+)
+
+// Risk says how much of its cap an expansion may use up: high from 70 %, moderate from 35 %.
+type Risk string
+
+// The risks.
+const (
+	Low      Risk = "low"
+	Moderate Risk = "moderate"
+	High     Risk = "high"
+)
+
+// RouteRequest describes an expansion before it is made.
+type RouteRequest struct {
+	Query      string
+	Probe      bool // only a look whether there is something; not asked for by name
+	Depth      int  // levels to go down, 1 to 10; 0: 3
+	Candidates int  // summaries to expand
+	Messages   bool // down to the messages
+	Cap        int  // most tokens; 0 or less: 4,000
+}
+
+// RouteDecision is the way to take, and why.
+type RouteDecision struct {
+	Way      Way
+	Estimate int // tokens, before the cap
+	Risk     Risk
+	Broad    bool // the question spans a long time
+	MultiHop bool // the answer must be put together from several places
+}
+
+// mostEstimated keeps absurd requests countable.
+const mostEstimated = 1e9
+
+// Route decides how to answer. The estimate is 220 tokens for each candidate, × 1.9 with messages, × 0.65 more for each level below the
+// first, × 1.35 if broad, × 1.25 if multi-hop, rounded up. High risk, or broad and multi-hop at once, delegates; a probe of at most one
+// candidate and two levels at low risk that is neither is answered directly, and so is a question without candidates. Three levels, the
+// default, or five candidates are multi-hop.
+func Route(r RouteRequest) RouteDecision {
+	depth := max(1, min(cmp.Or(r.Depth, 3), 10))
+	candidates := max(0, r.Candidates)
+	limit := r.Cap
+	if limit <= 0 {
+		limit = 4000
+	}
+	d := RouteDecision{
+		Broad:    broad.MatchString(r.Query) || yearsApart(r.Query) >= 2,
+		MultiHop: depth >= 3 || candidates >= 5 || multiHop.MatchString(r.Query),
+	}
+	estimate := 220 * (1 + 0.65*float64(depth-1)) * float64(candidates)
+	for _, f := range []struct {
+		applies bool
+		factor  float64
+	}{{r.Messages, 1.9}, {d.Broad, 1.35}, {d.MultiHop, 1.25}} {
+		if f.applies {
+			estimate *= f.factor
+		}
+	}
+	d.Estimate = int(math.Ceil(math.Round(min(estimate, mostEstimated)*1e6) / 1e6)) // 297.00000000000006 is 297
+	switch share := float64(d.Estimate) / float64(limit); {
+	case share >= 0.7:
+		d.Risk = High
+	case share >= 0.35:
+		d.Risk = Moderate
+	default:
+		d.Risk = Low
+	}
+	switch {
+	case candidates == 0:
+		d.Way = Direct
+	case d.Risk == High || d.Broad && d.MultiHop:
+		d.Way = Delegate
+	case r.Probe && depth <= 2 && candidates == 1 && d.Risk == Low && !d.Broad && !d.MultiHop:
+		d.Way = Direct
+	default:
+		d.Way = Shallow
+	}
+	return d
+}
+
+var (
+	multiHop = regexp.MustCompile(`(?i)\broot causes?\b|\bcausal chains?\b|\bchains? of events\b|\bmulti[- ]?(?:hop|step)\b|\bcross[- ]summary\b|` +
+		`\bhow did\b.*\b(?:lead|led) to\b`)
+	broad = regexp.MustCompile(`(?i)\b(?:last|past)\s+(?:\w+\s+)?(?:months?|quarters?|years?)\b|` +
+		`\b(?:over|across|throughout)\s+(?:the\s+)?(?:time|months|quarters|years|(?:whole|entire)\s+\w+)\b|` +
+		`\btimelines?\b|\bchronolog|\bhistor(?:y|ies|ical)\b|\blong[- ]term\b|\bbetween\b.+\band\b`)
+	year = regexp.MustCompile(`\b(?:19|20)\d\d\b`)
+)
+
+// yearsApart is how far the years that a text names lie apart.
+func yearsApart(text string) int {
+	least, most := math.MaxInt, 0
+	for _, y := range year.FindAllString(text, -1) {
+		n, _ := strconv.Atoi(y) // four digits
+		least, most = min(least, n), max(most, n)
+	}
+	return max(0, most-least)
+}

@@ -1,0 +1,68 @@
+package window
+
+// Tail gives the index of the first item of the fresh tail, len(items) when there is none. items is the whole context, or its newest
+// part. The tail has at most TailCount messages, and at most TailTokens and half the budget of tokens (budget 0: unknown, no half).
+// The newest user message and what follows it stay whatever that costs; where no user speaks, the newest message does. A message that
+// holds tool results is no user's. With TailTokens -1 the newest TailCount messages stay, and that is all.
+//
+// The tail never begins between a call and its result: it is made shorter there, or longer where it can't be shorter.
+// Summaries count for nothing, but those that lie within the tail stay with it.
+func (p Policy) Tail(items []Item, budget int) int {
+	must := newestMessage(items, p.TailTokens >= 0)
+	if p.TailCount <= 0 || must < 0 {
+		return len(items)
+	}
+	count, tokens := 0, 0
+	for _, it := range items[must:] {
+		if !it.Summary {
+			count++
+			tokens += it.Tokens
+		}
+	}
+	room, bounded := p.tailRoom(budget)
+	start := must
+	for i := must - 1; i >= 0 && count < p.TailCount; i-- {
+		if items[i].Summary {
+			continue
+		}
+		if tokens += items[i].Tokens; bounded && tokens > room {
+			break
+		}
+		count++
+		start = i
+	}
+	s := seamsOf(items)
+	start = min(s.ahead(start), s.back(must))
+	for start < len(items) && items[start].Summary { // made shorter up to a summary: that is none of the newest messages
+		start++
+	}
+	return start
+}
+
+// tailRoom is how many tokens the tail may have.
+func (p Policy) tailRoom(budget int) (room int, bounded bool) {
+	switch {
+	case p.TailTokens < 0:
+		return 0, false
+	case budget <= 0:
+		return p.TailTokens, p.TailTokens > 0
+	case p.TailTokens == 0:
+		return budget / 2, true
+	}
+	return min(p.TailTokens, budget/2), true
+}
+
+// newestMessage gives the index of the newest message, of a user if one is asked for and found; -1 if there is no message.
+func newestMessage(items []Item, ofUser bool) int {
+	newest := -1
+	for i := len(items) - 1; i >= 0; i-- {
+		switch it := items[i]; {
+		case it.Summary:
+		case !ofUser || it.Role == User && len(it.Results) == 0:
+			return i
+		case newest < 0:
+			newest = i
+		}
+	}
+	return newest
+}
