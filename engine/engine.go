@@ -37,6 +37,7 @@ type Engine struct {
 	chosen model        // the file's embedding model; zero: none yet
 	scopes atomic.Pointer[Scopes]
 	size   atomic.Int64 // documents in the file, about
+	grants grants
 }
 
 // Open opens or creates a memory file; ":memory:" is one that is gone after Close. Errors: ErrInvalid for bad options,

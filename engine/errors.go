@@ -48,6 +48,10 @@ var (
 	ErrBadScope = errors.New("bad scope")
 	// ErrScopeDenied: the agent may not use the scope.
 	ErrScopeDenied = errors.New("scope denied")
+	// ErrGrant: a grant that does not exist, was revoked or has expired, or does not cover what is asked.
+	ErrGrant = errors.New("not granted")
+	// ErrGrantSpent: the tokens of a grant are used up.
+	ErrGrantSpent = errors.New("grant is used up")
 )
 
 // invalid is ErrInvalid for one field.

@@ -14,6 +14,7 @@ const (
 	summaryPrefix      = "sum_"
 	filePrefix         = "file_"
 	compactionPrefix   = "cmp_"
+	grantPrefix        = "grant_"
 )
 
 // shortID is how many characters of an id's ending are shown, and the fewest that are accepted.

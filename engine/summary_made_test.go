@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Made is a summary that a test makes by hand: Sources are ids of messages or of summaries, in their order.
+type Made struct {
+	Text    string
+	Tokens  int
+	Sources []string
+}
+
+// AddSummaries stores summaries in one transaction, each with the counters that its sources give it, and puts them in place of their
+// sources in the context. Each function is given the ids of those made before it in the same call.
+func (e *Engine) AddSummaries(ctx context.Context, conversation string, all ...func(ids []string) Made) (ids []string, err error) {
+	err = e.write(ctx, "add summaries", func(c *connection) error {
+		v, err := findConversation(ctx, c, conversation)
+		if err != nil || v == nil {
+			return fmt.Errorf("conversation %q: %v", conversation, err)
+		}
+		below, err := sourcesToBe(ctx, c, v.ID)
+		if err != nil {
+			return err
+		}
+		for _, next := range all {
+			s, err := e.made(next(ids), v.ID, below)
+			if err != nil {
+				return err
+			}
+			if err := e.insertSummary(ctx, c, v, s, e.describeSummary(ctx, s)); err != nil {
+				return err
+			}
+			if _, err := c.conn.ExecContext(ctx, "DELETE FROM context_items WHERE conversation_id = ? AND position BETWEEN ? AND ?", v.ID, s.FirstSeq, s.LastSeq); err != nil {
+				return err
+			}
+			if _, err := c.conn.ExecContext(ctx, "INSERT INTO context_items VALUES (?, ?, 'summary', ?, ?)", v.ID, s.FirstSeq, s.ID, s.Tokens); err != nil {
+				return err
+			}
+			below[s.ID], ids = s, append(ids, s.ID)
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// sourcesToBe gives everything of a conversation that a summary can be made from; a message stands as a summary of itself.
+func sourcesToBe(ctx context.Context, c *connection, conversationID string) (map[string]*Summary, error) {
+	rows, err := c.conn.QueryContext(ctx, `
+		SELECT id, 'message', 0, seq, seq, said_at, said_at, 1, tokens, 0, 0, 0 FROM messages WHERE conversation_id = $1
+		UNION ALL
+		SELECT id, kind, depth, first_seq, last_seq, earliest_at, latest_at, messages, source_tokens, descendants, descendant_tokens, tokens
+		FROM summaries WHERE conversation_id = $1`, conversationID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]*Summary{}
+	for rows.Next() {
+		var s Summary
+		if err := rows.Scan(&s.ID, &s.Kind, &s.Depth, &s.FirstSeq, &s.LastSeq, &s.EarliestAt, &s.LatestAt, &s.Messages, &s.SourceTokens,
+			&s.Descendants, &s.DescendantTokens, &s.Tokens); err != nil {
+			return nil, err
+		}
+		all[s.ID] = &s
+	}
+	return all, rows.Err()
+}
+
+// made counts a summary from its sources.
+func (e *Engine) made(m Made, conversationID string, below map[string]*Summary) (*Summary, error) {
+	s := &Summary{ID: e.opts.NewID(summaryPrefix, e.now()), ConversationID: conversationID, Kind: leaf, Text: m.Text, Tokens: m.Tokens,
+		FirstSeq: 1 << 30, EarliestAt: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Model: "test", Level: Normal, Attempts: 1,
+		CreatedAt: e.now(), UpdatedAt: e.now()}
+	for _, id := range m.Sources {
+		b := below[id]
+		if b == nil {
+			return nil, fmt.Errorf("no source %s", id)
+		}
+		kind := MessageKind
+		if b.Kind != string(MessageKind) {
+			kind, s.Kind, s.Depth = SummaryKind, condensed, b.Depth+1
+			s.Descendants, s.DescendantTokens = s.Descendants+b.Descendants+1, s.DescendantTokens+b.DescendantTokens+b.Tokens
+		}
+		s.Sources = append(s.Sources, Source{kind, id})
+		s.FirstSeq, s.LastSeq = min(s.FirstSeq, b.FirstSeq), max(s.LastSeq, b.LastSeq)
+		s.Messages, s.SourceTokens = s.Messages+b.Messages, s.SourceTokens+b.SourceTokens
+		if b.EarliestAt.Before(s.EarliestAt) {
+			s.EarliestAt = b.EarliestAt
+		}
+		if b.LatestAt.After(s.LatestAt) {
+			s.LatestAt = b.LatestAt
+		}
+	}
+	return s, nil
+}
+
+// Tamper runs a statement that the engine would not, as damage does.
+func (e *Engine) Tamper(ctx context.Context, statement string, args ...any) error {
+	return e.write(ctx, "tamper", func(c *connection) error {
+		_, err := c.conn.ExecContext(ctx, statement, args...)
+		return err
+	})
+}

@@ -1,0 +1,19 @@
+-- name: expand_summaries
+-- The summaries that a condensed one was made from, in its order.
+SELECT s.id, doc_no, conversation_id, caller_key, s.kind, depth, text, tokens, first_seq, last_seq, earliest_at, latest_at, messages, source_tokens,
+    descendants, descendant_tokens, model, level, fallback, attempts, file_ids, created_at, updated_at
+FROM summary_sources AS l
+JOIN summaries AS s ON s.id = l.source
+WHERE l.summary_id = $summary_id AND l.kind = 'summary'
+ORDER BY l.ordinal;
+
+-- name: expand_messages
+-- The messages that a leaf was made from, in its order: those that begin within so many tokens.
+SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
+    tokens, set_aside, set_aside_at
+FROM (SELECT m.*, l.ordinal, sum(m.tokens) OVER (ORDER BY l.ordinal) AS total
+      FROM summary_sources AS l
+      JOIN messages AS m ON m.id = l.source
+      WHERE l.summary_id = $summary_id AND l.kind = 'message' AND m.conversation_id = $conversation_id AND m.seq BETWEEN $from AND $to)
+WHERE total - tokens <= $room
+ORDER BY ordinal;
