@@ -47,6 +47,7 @@ func TestSurfaces(t *testing.T) {
 		{"clitics", "I'm we're they've she'll I'd it's", "i we they she i it"},
 		{"inner apostrophe", "O'Brien rock'n'roll", "obrien rocknroll"},
 		{"quoted", "'quoted' words", "quoted words"},
+		{"tatweel", "ـ ــ x_ـ ـكتاب كـتاب", "x كتاب كتاب"},
 		{"decade", "the 1990's", "the 1990"},
 		{"natural hyphen", "a well-known e-mail", "a well known e mail"},
 		{"typographic hyphen", "DB‐42", "db-42 db 42"},

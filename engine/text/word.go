@@ -84,12 +84,12 @@ func isASCIIWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// startsWord reports letters and digits; marks only continue a word.
+// startsWord reports letters and digits; marks and what isn't read, such as the tatweel, only continue a word.
 func startsWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isASCIIWord(byte(r))
 	}
-	return (unicode.IsLetter(r) || unicode.IsNumber(r)) && !isApostrophe(r)
+	return (unicode.IsLetter(r) || unicode.IsNumber(r)) && !isApostrophe(r) && !isIgnorable(r)
 }
 
 func isWordRune(r rune) bool {
