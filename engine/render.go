@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/window"
+)
+
+// AssembledMessage is one message of an assembled context, in no provider's form. Every call of a tool has its result in the message
+// right after it, and no message is empty.
+type AssembledMessage struct {
+	Role    string    `json:"role"`              // user, assistant or tool; what the system said and summaries are a user's
+	ID      string    `json:"id,omitempty"`      // of the message or summary that it shows
+	Speaker string    `json:"speaker,omitempty"` // of a message
+	SaidAt  time.Time `json:"said_at,omitzero"`  // of a message, in the time zone of the request
+	// Blocks are text, images with their Data, calls of an assistant, and of a tool results alone.
+	Blocks []Block `json:"blocks"`
+}
+
+// noResult answers a call that has no result, for models refuse one without.
+const noResult = "[There is no result of this call.]"
+
+// renderItems makes messages of items, in an order that models accept. Those before tail lose calls that have no result.
+func renderItems(items []contender, tail int, zone *time.Location) []AssembledMessage {
+	shown := make([]shownMessage, len(items))
+	for i := range items {
+		s := &items[i]
+		if s.Summary != nil {
+			shown[i] = shownMessage{role: window.User, message: &Message{ID: s.ID}, rest: []Block{{Type: TextBlock, Text: s.Text}}}
+		} else {
+			shown[i] = showMessage(s.Message)
+		}
+		shown[i].old = i < tail
+	}
+	return repaired(shown, zone)
+}
+
+// renderLive makes messages of those that a host has.
+func renderLive(live []Message, zone *time.Location) []AssembledMessage {
+	shown := make([]shownMessage, len(live))
+	for i := range live {
+		shown[i] = showMessage(&live[i])
+	}
+	return repaired(shown, zone)
+}
+
+// shownMessage is a message taken apart, into what a model is shown of it.
+type shownMessage struct {
+	message *Message
+	role    string
+	old     bool // before the fresh tail
+	calls   []Block
+	results []Block
+	rest    []Block
+}
+
+func showMessage(m *Message) shownMessage {
+	s := shownMessage{message: m, role: or(m.Role, window.User)}
+	for _, b := range shownBlocks(m) {
+		switch {
+		case b.Type == ToolCallBlock && b.CallID != "" && s.role == window.Assistant:
+			s.calls = append(s.calls, b)
+		case b.Type == ToolResultBlock && b.CallID != "":
+			s.results = append(s.results, b)
+		case b.Type == ToolCallBlock || b.Type == ToolResultBlock:
+			s.rest = append(s.rest, Block{Type: TextBlock, Text: plainText([]Block{b})})
+		default:
+			s.rest = append(s.rest, b)
+		}
+	}
+	if s.role == window.Tool && len(s.results) > 0 && len(s.rest) > 0 { // a tool says nothing but results
+		first := &s.results[0]
+		first.Output = strings.TrimSpace(first.Output + "\n" + plainText(s.rest))
+		s.rest = nil
+	}
+	return s
+}
+
+// shownBlocks gives what a model sees of a message: no thinking, no records of the host, nothing blank.
+func shownBlocks(m *Message) (shown []Block) {
+	add := func(text string) {
+		if strings.TrimSpace(text) != "" {
+			shown = append(shown, Block{Type: TextBlock, Text: text})
+		}
+	}
+	if !slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.Type == TextBlock }) {
+		add(m.Text)
+	}
+	for _, b := range m.Blocks {
+		switch b.Type {
+		case TextBlock:
+			add(b.Text)
+		case ToolCallBlock, ToolResultBlock, ImageBlock:
+			shown = append(shown, b)
+		case FileBlock:
+			add(or(b.Text, attached(&b)))
+		}
+	}
+	if m.Caption != "" {
+		add("[shown: " + m.Caption + "]")
+	}
+	return shown
+}
+
+// attached is the line that stands for a file or an image.
+func attached(b *Block) string {
+	line := "[" + string(b.Type)
+	for _, s := range []string{b.FileName, b.MIME, b.FileID} {
+		if s != "" {
+			line += " | " + s
+		}
+	}
+	return line + "]"
+}
+
+// repaired puts messages in order, so that every call is followed by its result.
+func repaired(shown []shownMessage, zone *time.Location) []AssembledMessage {
+	turns := make([]window.Turn, len(shown))
+	for i, s := range shown {
+		turns[i] = window.Turn{Index: i, Role: s.role, Calls: callIDs(s.calls), Results: callIDs(s.results), Blank: len(s.rest) == 0, Old: s.old}
+	}
+	var all []AssembledMessage
+	add := func(s *shownMessage, role string, blocks []Block) {
+		if len(blocks) > 0 {
+			m := s.message
+			all = append(all, AssembledMessage{Role: role, ID: m.ID, Speaker: m.Speaker, SaidAt: m.SaidAt.In(zone), Blocks: blocks})
+		}
+	}
+	for _, t := range window.Repair(turns) {
+		s := &shown[t.Index]
+		switch {
+		case t.Synthetic:
+			call := withIDs(s.calls, t.Results)[0]
+			add(&shownMessage{message: &Message{}}, window.Tool, []Block{{Type: ToolResultBlock, CallID: call.CallID, Tool: call.Tool, Output: noResult, IsError: true}})
+		case t.Role == window.Tool:
+			add(s, window.Tool, withIDs(s.results, t.Results))
+		default:
+			add(s, t.Role, append(slices.Clone(s.rest), withIDs(s.calls, t.Calls)...))
+			add(s, window.Tool, withIDs(s.results, t.Results))
+		}
+	}
+	return all
+}
+
+func callIDs(blocks []Block) (ids []string) {
+	for i := range blocks {
+		ids = append(ids, blocks[i].CallID)
+	}
+	return ids
+}
+
+// withIDs gives the first block of each id, in the order of the ids.
+func withIDs(blocks []Block, ids []string) (all []Block) {
+	for _, id := range ids {
+		if i := slices.IndexFunc(blocks, func(b Block) bool { return b.CallID == id }); i >= 0 {
+			all = append(all, blocks[i])
+		}
+	}
+	return all
+}
+
+// plainText is what blocks say, as text.
+func plainText(blocks []Block) string {
+	if len(blocks) == 1 && blocks[0].Type == TextBlock {
+		return blocks[0].Text
+	}
+	lines := make([]string, len(blocks))
+	for i := range blocks {
+		switch b := &blocks[i]; b.Type {
+		case TextBlock:
+			lines[i] = b.Text
+		case ToolCallBlock:
+			lines[i] = strings.TrimSpace(fmt.Sprintf("[calls %s %s] %s", or(b.Tool, "tool"), b.CallID, b.Input))
+		case ToolResultBlock:
+			word := "result"
+			if b.IsError {
+				word = "error"
+			}
+			lines[i] = strings.TrimSpace(fmt.Sprintf("[%s of %s %s] %s", word, or(b.Tool, "tool"), b.CallID, b.Output))
+		default:
+			lines[i] = attached(b)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// heading says whose a message is, and when it was said.
+func (m *AssembledMessage) heading() string {
+	line := m.Role
+	if m.Speaker != "" {
+		line += " (" + m.Speaker + ")"
+	}
+	if !m.SaidAt.IsZero() {
+		line += ", " + m.SaidAt.Format("2006-01-02 15:04 MST")
+	}
+	return line + ":"
+}

@@ -1,0 +1,117 @@
+-- name: assemble_totals
+-- What the context of a conversation is: how many messages and summaries, their tokens, and the first and last position.
+SELECT count(*) FILTER (kind = 'message'), count(*) FILTER (kind = 'summary'), coalesce(sum(tokens), 0)::BIGINT,
+    coalesce(min(position), 0), coalesce(max(position), 0)
+FROM context_items
+WHERE conversation_id = $conversation_id;
+
+-- name: assemble_items
+-- The items of a context from one position to another.
+SELECT position, kind, ref, tokens
+FROM context_items
+WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to
+ORDER BY position;
+
+-- name: assemble_items_at
+-- The items of a context at some positions.
+SELECT position, kind, ref, tokens
+FROM context_items
+WHERE conversation_id = $conversation_id AND position IN (SELECT unnest($positions::INTEGER[]))
+ORDER BY position;
+
+-- name: assemble_messages
+-- What messages say, from one seq to another.
+SELECT id, seq, role, speaker, text, caption, said_at
+FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to;
+
+-- name: assemble_messages_at
+-- What some messages say; from and to are the first and the last of them.
+SELECT id, seq, role, speaker, text, caption, said_at
+FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND seq IN (SELECT unnest($positions::INTEGER[]));
+
+-- name: assemble_parts
+-- Blocks of messages, from one seq to another.
+SELECT seq, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id
+FROM parts
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+ORDER BY seq, ordinal;
+
+-- name: assemble_parts_at
+-- Blocks of some messages; from and to are the first and the last of them.
+SELECT seq, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id
+FROM parts
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND seq IN (SELECT unnest($positions::INTEGER[]))
+ORDER BY seq, ordinal;
+
+-- name: assemble_summaries
+-- What summaries say. list_contains is planned in half the time of = ANY.
+SELECT id, kind, depth, text, tokens, first_seq, last_seq, earliest_at, latest_at, messages, source_tokens, descendants, descendant_tokens
+FROM summaries
+WHERE conversation_id = $conversation_id AND list_contains($ids::VARCHAR[], id);
+
+-- name: assemble_sources
+-- The summaries that condensed ones were made from.
+SELECT summary_id, ordinal, source
+FROM summary_sources
+WHERE kind = 'summary' AND list_contains($ids::VARCHAR[], summary_id);
+
+-- name: assemble_depths
+-- How deep the summaries of a context go, and how many of them are condensed.
+SELECT coalesce(max(depth), 0), count(*) FILTER (depth > 0)
+FROM summaries
+WHERE conversation_id = $conversation_id
+  AND id IN (SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'summary');
+
+-- name: assemble_asked
+-- The position of the newest message of a user in the context, before a position; one that holds results of tools is no user's.
+SELECT coalesce(max(position), 0)
+FROM context_items
+WHERE conversation_id = $conversation_id AND kind = 'message' AND position < $before
+  AND position IN (SELECT seq FROM messages WHERE conversation_id = $conversation_id AND role = 'user')
+  AND position NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result');
+
+-- name: assemble_partners
+-- Positions of messages in the context that make some calls of tools, or hold their results.
+SELECT DISTINCT i.position
+FROM parts AS p
+JOIN context_items AS i ON i.position = p.seq AND i.kind = 'message'
+WHERE p.conversation_id = $conversation_id AND i.conversation_id = $conversation_id AND list_contains($calls::VARCHAR[], p.call_id);
+
+-- name: assemble_relevant
+-- The items of a context that have words of the question, best first up to so many tokens: BM25, with the rarity of words and the
+-- average length among the conversation's own messages and summaries.
+WITH own AS (
+    SELECT doc_no, owner_id, length FROM documents
+    WHERE conversation_id = $conversation_id AND live AND kind IN ('message', 'summary')
+),
+hits AS (
+    SELECT p.term_no, own.owner_id, own.length, p.tf
+    FROM postings AS p
+    JOIN terms AS t USING (term_no)
+    JOIN own USING (doc_no)
+    WHERE t.term = ANY ($terms::VARCHAR[])
+),
+rarity AS (
+    SELECT term_no, idf(any_value(n.documents), count(*)) AS idf, any_value(n.average_length) AS average_length
+    FROM hits CROSS JOIN (SELECT count(*) AS documents, avg(length) AS average_length FROM own) AS n
+    GROUP BY term_no
+),
+scored AS (
+    SELECT owner_id, sum(bm25(idf, tf, length, average_length, 1.2, 0.75)) AS score
+    FROM hits JOIN rarity USING (term_no)
+    GROUP BY owner_id
+)
+SELECT i.position, s.score
+FROM context_items AS i
+JOIN scored AS s ON s.owner_id = i.ref
+WHERE i.conversation_id = $conversation_id AND s.score > 0
+QUALIFY sum(i.tokens) OVER (ORDER BY s.score DESC, i.position DESC) - i.tokens < $tokens;
+
+-- name: assemble_images
+-- Images that messages show, up to so many bytes each.
+SELECT f.id, p.content
+FROM large_files AS f
+JOIN payloads AS p USING (sha256)
+WHERE f.conversation_id = $conversation_id AND list_contains($ids::VARCHAR[], f.id) AND f.bytes <= $bytes AND p.content IS NOT NULL;
