@@ -1,0 +1,127 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// GrepQuery is what a full-text pattern asks for. Its parts are as written but for quotation marks and punctuation at the edges; no sign
+// and no word is an operator.
+type GrepQuery struct {
+	Phrases []string // words that must stand side by side: what was quoted, and words joined by punctuation, such as error-code
+	Words   []string // single words, and runs of a script without spaces
+}
+
+// ParseGrep reads a pattern. A quotation mark that isn't closed is left out. What is named twice comes once, and a blank pattern asks for
+// nothing.
+func ParseGrep(s string) GrepQuery {
+	var q GrepQuery
+	s = strings.Map(func(r rune) rune {
+		switch r {
+		case '“', '”', '„', '«', '»', '＂':
+			return '"'
+		}
+		return r
+	}, clean(s))
+	quoted := strings.Split(s, `"`)
+	for i, part := range quoted {
+		if i%2 == 1 && i < len(quoted)-1 {
+			q.add(strings.Join(strings.Fields(part), " "))
+			continue
+		}
+		for _, word := range strings.Fields(part) {
+			q.add(word)
+		}
+	}
+	return q
+}
+
+// add adds a word or phrase to where it belongs.
+func (q *GrepQuery) add(s string) {
+	s = strings.TrimFunc(s, func(r rune) bool { return !isWordRune(r) })
+	list := &q.Words
+	if strings.ContainsFunc(s, func(r rune) bool { return !isWordRune(r) && !isApostrophe(r) && !isIgnorable(r) }) {
+		list = &q.Phrases
+	}
+	if s != "" && !slices.Contains(*list, s) {
+		*list = append(*list, s)
+	}
+}
+
+// MatchPhrase reports whether text has the words of phrase side by side, whatever punctuation or space is between them. Words are
+// compared by their terms, so case, accents and endings don't count. A phrase without a word matches nothing.
+func (a *Analyzer) MatchPhrase(text, phrase string) bool {
+	want := plainWords(a.Tokens(phrase))
+	if len(want) == 0 {
+		return false
+	}
+	words := plainWords(a.Tokens(text))
+	for i := 0; i+len(want) <= len(words); i++ {
+		if slices.EqualFunc(want, words[i:i+len(want)], func(x, y Token) bool { return x.Term == y.Term }) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainWords leaves out the tokens that contain others: identifiers and pairs.
+func plainWords(tokens []Token) []Token {
+	kept := tokens[:0]
+	for i, t := range tokens {
+		if i+1 == len(tokens) || tokens[i+1].End > t.End || tokens[i+1].Start >= t.End {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// GrepSnippet returns the part of s that shows most of what a query asks for, as Snippet does: one line of about 32 words.
+func (a *Analyzer) GrepSnippet(s string, q GrepQuery) string {
+	terms := map[string]bool{}
+	for _, part := range slices.Concat(q.Phrases, q.Words) {
+		for _, t := range a.QueryTokens(part) {
+			terms[t.Term] = true
+		}
+	}
+	return Snippet(s, terms, a, grepWidth)
+}
+
+// In code points: the width of a snippet, and what it shows before a match of a regular expression, of the match, and after it.
+const (
+	grepWidth  = 200
+	grepBefore = 24
+	grepMatch  = grepWidth - grepBefore - grepAfter - 2*len(grepCut)
+	grepAfter  = 40
+	grepCut    = "..."
+)
+
+// MatchSnippet returns the match s[start:end] with 24 code points before and 40 after it as one line, with ... where something was cut. Of
+// a match of more than 130 code points only the beginning is shown. Bounds outside s are moved into it.
+func MatchSnippet(s string, start, end int) string {
+	start = min(max(start, 0), len(s))
+	end = min(max(end, start), len(s))
+	match := s[start:end]
+	from, to := start, end
+	if shown := firstRunes(match, grepMatch); len(shown) < len(match) {
+		to = start + len(shown)
+	} else {
+		for n := 0; n < grepAfter && to < len(s); n++ {
+			_, size := utf8.DecodeRuneInString(s[to:])
+			to += size
+		}
+	}
+	for n := 0; n < grepBefore && from > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(s[:from])
+		from -= size
+	}
+	line := strings.TrimFunc(strings.Join(strings.Fields(clean(s[from:to])), " "), unicode.IsSpace)
+	if from > 0 {
+		line = grepCut + line
+	}
+	if to < len(s) {
+		line += grepCut
+	}
+	return line
+}
