@@ -1,0 +1,2 @@
+CREATE TABLE ships (id INTEGER);
+create or replace view v AS SELECT 1;
