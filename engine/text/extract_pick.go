@@ -30,9 +30,13 @@ func (x *extraction) pick() {
 		rest = x.fill(rest, left)
 	}
 	for len(x.order) > 0 && x.Tokens(x.render()) > room {
-		last := x.order[len(x.order)-1]
+		last := &x.excerpts[x.order[len(x.order)-1]]
 		x.order = x.order[:len(x.order)-1]
-		x.excerpts[last].taken = false
+		last.taken = false
+		for _, no := range last.terms {
+			t := &x.terms[no]
+			t.holders = t.holders[:len(t.holders)-1]
+		}
 	}
 }
 
