@@ -38,6 +38,11 @@ type Engine struct {
 	scopes atomic.Pointer[Scopes]
 	size   atomic.Int64 // documents in the file, about
 	grants grants
+
+
+	compacting taken
+	tried      inVain
+	model      modelGuard
 }
 
 // Open opens or creates a memory file; ":memory:" is one that is gone after Close. Errors: ErrInvalid for bad options,
@@ -55,7 +60,8 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{path: path, opts: o, readers: make(chan *connection, o.Threads), writer: make(chan struct{}, 1)}
+	e := &Engine{path: path, opts: o, readers: make(chan *connection, o.Threads), writer: make(chan struct{}, 1),
+		model: modelGuard{o: o.Conversation, now: o.Now}}
 	defer func() {
 		if err != nil {
 			e.shut()

@@ -52,6 +52,8 @@ var (
 	ErrGrant = errors.New("not granted")
 	// ErrGrantSpent: the tokens of a grant are used up.
 	ErrGrantSpent = errors.New("grant is used up")
+	// ErrConflict: what was to be replaced has changed meanwhile. Nothing was written; try again.
+	ErrConflict = errors.New("changed meanwhile")
 )
 
 // invalid is ErrInvalid for one field.

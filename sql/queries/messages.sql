@@ -89,3 +89,27 @@ ON CONFLICT (path) DO UPDATE SET host = excluded.host, conversation_id = coalesc
 
 -- name: payload_put
 INSERT INTO payloads VALUES ($sha256, $bytes, $content::BLOB) ON CONFLICT DO NOTHING;
+
+-- name: message_range
+-- Messages of a conversation from one seq to another.
+SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
+    tokens, set_aside, set_aside_at
+FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+ORDER BY seq;
+
+-- name: term_rarity
+-- How rare the words of messages are, from one seq of a conversation to another, among all messages of the conversation.
+WITH documents AS (
+    SELECT doc_no, seq FROM messages WHERE conversation_id = $conversation_id
+),
+counted AS (
+    SELECT p.term_no, count(*) AS documents, bool_or(d.seq BETWEEN $from AND $to) AS wanted
+    FROM postings AS p
+    JOIN documents AS d USING (doc_no)
+    GROUP BY p.term_no
+)
+SELECT t.term, idf((SELECT count(*) FROM documents), c.documents)
+FROM counted AS c
+JOIN terms AS t USING (term_no)
+WHERE c.wanted;

@@ -1,0 +1,378 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/window"
+)
+
+// CompactMode is how much a Compact does.
+type CompactMode string
+
+// The modes.
+const (
+	// CompactSweep makes summaries until the context is at or below its threshold, if it is above; forced, until nothing is left to do.
+	CompactSweep CompactMode = "sweep"
+	// CompactUnder sweeps, up to ten times, until the context is at or below the whole budget, or Target.
+	CompactUnder CompactMode = "under"
+	// CompactLeaf makes one leaf, if the messages before the fresh tail are enough for one or the context is above its threshold, and
+	// condenses what that completes, down to ConversationOptions.IncrementalMaxDepth.
+	CompactLeaf CompactMode = "leaf"
+)
+
+// CompactModes lists them all.
+func CompactModes() []CompactMode { return []CompactMode{CompactSweep, CompactUnder, CompactLeaf} }
+
+// CompactRequest asks for a conversation's context to become smaller.
+type CompactRequest struct {
+	Conversation string // name or id; or as a host does:
+	SessionKey   string
+	SessionID    string
+	Agent        string      // empty: an internal caller
+	Mode         CompactMode // default CompactSweep
+	// Budget is what the model's context holds, in tokens. It is needed, but for a forced sweep.
+	Budget int
+	// Live is how many tokens the host saw in its prompt; 0: unknown. What counts is the greater of this and what is stored.
+	Live int
+	// Target of CompactUnder, in tokens; default Budget.
+	Target int
+	// Force compacts although the context is not above its threshold, and although the model paused or fails.
+	Force bool
+	// Instructions for the summariser beside those of the options.
+	Instructions string
+
+	now bool // although compaction is deferred
+}
+
+// Compacted says what became of a CompactRequest: truthfully, so that a host which calls again only when Changed comes to an end.
+type Compacted struct {
+	ConversationID string        `json:"conversation_id,omitempty"`
+	Reached        bool          `json:"reached"` // the context is no larger than it should be
+	Changed        bool          `json:"changed"` // something was written
+	Reason         string        `json:"reason"`
+	TokensBefore   int           `json:"tokens_before"` // the greater of what is stored and Live
+	TokensAfter    int           `json:"tokens_after"`
+	Target         int           `json:"target"`
+	Rounds         int           `json:"rounds,omitempty"` // sweeps of CompactUnder
+	Passes         []CompactPass `json:"passes,omitempty"` // those written
+	Calls          int           `json:"calls"`            // of the model
+}
+
+// CompactPass is one summary that was made.
+type CompactPass struct {
+	SummaryID    string     `json:"summary_id"`
+	Kind         string     `json:"kind"` // leaf or condensed
+	Depth        int        `json:"depth"`
+	Level        Escalation `json:"level"`
+	Fallback     bool       `json:"fallback,omitempty"`
+	Items        int        `json:"items"` // that it replaced
+	TokensBefore int        `json:"tokens_before"`
+	TokensAfter  int        `json:"tokens_after"`
+}
+
+// Reasons of Compacted beside those of sweeps.
+const (
+	reasonNone     = "no conversation found for session"
+	reasonOpen     = "circuit breaker open"
+	reasonSpent    = "the model's calls are spent for now"
+	reasonAuth     = "provider auth failure"
+	reasonPartly   = "provider auth failure after partial compaction"
+	reasonDeferred = "deferred"
+	reasonTime     = "out of time"
+)
+
+// Compact replaces old messages of the context by summaries, and old summaries by fewer: no message is lost, all can be expanded again. The
+// model is asked outside of any lock, and each summary is written in one transaction that leaves the file consistent, so cancelling ctx
+// at any moment keeps what was done before. One compaction of a conversation runs at a time; Append never waits for it.
+//
+// When the model fails, what was done stays and the error comes with the result. Where the context is over its whole budget, or with
+// Force, summaries are then made without the model, marked as fallback, and RetryFallbacks makes them anew. Errors: ErrInvalid,
+// ErrScopeDenied, ErrConflict, and those of the model.
+func (e *Engine) Compact(ctx context.Context, r CompactRequest) (*Compacted, error) {
+	if err := r.validate(e.opts.Conversation); err != nil {
+		return nil, fmt.Errorf("compact: %w", err)
+	}
+	of := conversationOf{r.Conversation, r.SessionKey, r.SessionID}
+	if gate := e.opts.Conversation.gate(of); gate != "" {
+		return &Compacted{Reached: true, Reason: gate}, nil
+	}
+	v, err := e.compactable(ctx, of, r.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("compact: %w", err)
+	}
+	if v == nil {
+		return &Compacted{Reached: true, Reason: reasonNone}, nil
+	}
+	release, err := e.compacting.take(ctx, v.ID)
+	if err != nil {
+		return nil, fmt.Errorf("compact: %w", err)
+	}
+	defer release()
+	k := &compaction{e: e, v: v, r: r, policy: e.opts.Conversation.policy(), result: &Compacted{ConversationID: v.ID}}
+	if err := k.run(ctx); err != nil {
+		return k.result, fmt.Errorf("compact: %w", err)
+	}
+	return k.result, nil
+}
+
+func (r *CompactRequest) validate(o ConversationOptions) error {
+	if r.Mode == "" {
+		r.Mode = CompactSweep
+	}
+	if err := firstError(conversationOf{r.Conversation, r.SessionKey, r.SessionID}.validate(), member("mode", r.Mode, CompactModes()),
+		checkText("instructions", r.Instructions)); err != nil {
+		return err
+	}
+	if r.Budget < 0 || r.Budget == 0 && !(r.Force && r.Mode != CompactUnder) {
+		return invalid("budget", r.Budget, "1 or more: what the model's context holds, in tokens")
+	}
+	if o.MaxAssemblyTokens > 0 {
+		r.Budget = min(r.Budget, o.MaxAssemblyTokens)
+	}
+	if r.Target < 0 || r.Target > 0 && r.Mode != CompactUnder {
+		return invalid("target", r.Target, "0 or more, with the mode under")
+	}
+	if r.Target == 0 {
+		r.Target = r.Budget
+	}
+	return nil
+}
+
+// compactable finds the conversation; nil when there is none.
+func (e *Engine) compactable(ctx context.Context, of conversationOf, agent string) (v *Conversation, err error) {
+	if e.opts.ReadOnly {
+		return nil, ErrReadOnly
+	}
+	err = e.read(ctx, "find conversation", func(c *connection) error {
+		if v, err = resolveConversation(ctx, c, of); err != nil || v == nil {
+			return err
+		}
+		if !internal(agent) && !e.scopes.Load().Allows(agent, v.Scope) {
+			return fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, v.Scope)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// compaction is one Compact under way.
+type compaction struct {
+	e      *Engine
+	v      *Conversation
+	r      CompactRequest
+	policy window.Policy
+	result *Compacted
+	stored int // tokens of the context, as last seen
+}
+
+func (k *compaction) run(ctx context.Context) error {
+	view, err := k.view(ctx, 1)
+	if err != nil {
+		return err
+	}
+	k.stored = view.tokens
+	over, current, threshold := k.policy.Over(view.tokens, k.r.Live, k.r.Budget)
+	k.result.TokensBefore, k.result.TokensAfter, k.result.Target = current, current, threshold
+	due := over || view.outside >= k.policy.LeafChunkTokens
+	if k.r.Mode == CompactUnder {
+		k.result.Target, due = k.r.Target, current >= k.r.Target
+	}
+	switch {
+	case k.e.opts.Conversation.Deferred && !k.r.now && !k.r.Force && due:
+		k.result.Reason = reasonDeferred
+		return k.e.putDebt(ctx, k.v.ID, k.r.Budget)
+	case due || k.r.Force:
+		if reason := k.e.model.closed(k.v.ID, k.r.Force); reason != "" {
+			k.result.Reason = reason
+			return nil
+		}
+	}
+	if k.r.Mode == CompactUnder {
+		err = k.under(ctx)
+	} else {
+		err = k.once(ctx, over)
+	}
+	if k.result.Changed {
+		k.result.TokensAfter = k.stored
+	}
+	switch {
+	case unauthorized(err):
+		k.result.Reason = reasonAuth
+		if k.result.Changed {
+			k.result.Reason = reasonPartly
+		}
+		k.result.Reached = false
+	case err != nil:
+		k.result.Reason, k.result.Reached = "the summariser failed", false
+	}
+	return err
+}
+
+// once makes one sweep.
+func (k *compaction) once(ctx context.Context, over bool) error {
+	mode := window.Full
+	if k.r.Mode == CompactLeaf {
+		mode = window.Incremental
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.SweepDeadline), errOutOfTime)
+	defer cancel()
+	sweep := window.NewSweep(k.policy, window.SweepOptions{Mode: mode, Budget: k.r.Budget, Stored: k.stored, Forced: k.r.Force, Avoid: k.avoid()})
+	err := k.sweep(ctx, sweep)
+	overStill, _, _ := k.policy.Over(k.stored, 0, k.r.Budget)
+	k.result.Reached = !overStill
+	switch {
+	case outOfTime(ctx, err):
+		err, k.result.Reason = nil, reasonTime
+	case k.result.Changed:
+		k.result.Reason = window.ReasonCompacted
+	case over && !overStill: // only by what the host saw
+		k.result.Reached, k.result.Reason = false, window.ReasonLive
+	default:
+		k.result.Reason = string(sweep.Stopped())
+	}
+	return err
+}
+
+// under sweeps until the context is small enough.
+func (k *compaction) under(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.UntilUnderDeadline), errOutOfTime)
+	defer cancel()
+	rounds := window.NewRounds(k.r.Target, k.stored, k.r.Live)
+	var err error
+	for rounds.Next() && err == nil {
+		written := len(k.result.Passes)
+		err = k.round(ctx)
+		rounds.Done(k.stored, len(k.result.Passes) > written)
+	}
+	outcome := rounds.Outcome()
+	k.result.Reached, k.result.Reason, k.result.Rounds = outcome.Reached, outcome.Reason, outcome.Rounds
+	if outOfTime(ctx, err) {
+		err, k.result.Reason = nil, reasonTime
+	}
+	return err
+}
+
+// round is one sweep of CompactUnder; under pressure two summaries of a depth are enough to make the next.
+func (k *compaction) round(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.SweepDeadline), errOutOfTime)
+	defer cancel()
+	for _, hard := range []bool{false, true} {
+		if hard && k.stored <= k.r.Target {
+			break
+		}
+		sweep := window.NewSweep(k.policy, window.SweepOptions{Budget: k.r.Budget, Stored: k.stored, Forced: true, Target: k.r.Target, Hard: hard, Avoid: k.avoid()})
+		if err := k.sweep(ctx, sweep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostConflicts is how often a pass is planned anew because the context changed under it.
+const mostConflicts = 5
+
+// sweep makes the passes that the sweep plans.
+func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
+	defer func() { k.e.remember(k.v.ID, sweep.Vain()) }()
+	for conflicts := 0; ; {
+		view, step, ok, err := k.plan(ctx, sweep)
+		if err != nil || !ok {
+			return err
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		after, wrote, err := k.pass(ctx, view, step)
+		if errors.Is(err, ErrConflict) && conflicts < mostConflicts {
+			conflicts++
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		sweep.Done(view.tokens, after, wrote)
+		k.stored = after
+		k.e.opts.Progress("summaries", len(k.result.Passes), 0)
+	}
+}
+
+// plan reads as much of the context as the next pass needs.
+func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextView, window.Step, bool, error) {
+	for chunks := 2; ; chunks *= 4 {
+		view, err := k.view(ctx, chunks)
+		if err != nil {
+			return nil, window.Step{}, false, err
+		}
+		step, ok := sweep.Next(view.oldest, len(view.oldest))
+		if !ok || step.Kind == window.Condensed || view.oldest[step.Hi-1].Position < view.complete {
+			return view, step, ok, nil
+		}
+	}
+}
+
+// view reads the oldest messages up to so many chunks of a leaf.
+func (k *compaction) view(ctx context.Context, chunks int) (view *contextView, err error) {
+	err = k.e.read(ctx, "read context", func(c *connection) error {
+		view, err = k.e.view(ctx, c, k.v.ID, k.policy, k.r.Budget, chunks*k.policy.LeafChunkTokens)
+		return err
+	})
+	return view, err
+}
+
+// avoid gives the runs that were tried in vain before; a forced compaction tries them again.
+func (k *compaction) avoid() []window.Span {
+	if k.r.Force && len(k.result.Passes) == 0 && k.result.Rounds == 0 {
+		k.e.forgetVain(k.v.ID)
+	}
+	return k.e.vain(k.v.ID)
+}
+
+// policy is what the options say of planning.
+func (o ConversationOptions) policy() window.Policy {
+	return window.Policy{
+		Threshold: o.ContextThreshold, LeafChunkTokens: o.LeafChunkTokens, LeafTargetTokens: o.LeafTargetTokens,
+		CondensedTargetTokens: o.CondensedTargetTokens, TailCount: o.FreshTailCount, TailTokens: o.FreshTailMaxTokens,
+		LeafMinFanout: o.LeafMinFanout, CondensedMinFanout: o.CondensedMinFanout, CondensedMinFanoutHard: o.CondensedMinFanoutHard,
+		IncrementalMaxDepth: *o.IncrementalMaxDepth, OverageFactor: o.SummaryMaxOverage, MaxPasses: o.SweepMaxPasses,
+	}
+}
+
+// Need says whether a context wants to be compacted.
+type Need struct {
+	Stored      int  `json:"stored"`      // tokens of the context
+	Current     int  `json:"current"`     // the greater of this and what the host saw
+	Threshold   int  `json:"threshold"`   // share of the budget
+	Over        bool `json:"over"`        // Current is above Threshold: time for CompactSweep
+	RawOutside  int  `json:"raw_outside"` // tokens of the messages before the fresh tail
+	LeafDue     bool `json:"leaf_due"`    // these are enough for a leaf: time for CompactLeaf
+	Items       int  `json:"items"`
+	RawMessages int  `json:"raw_messages"`
+}
+
+// NeedsCompaction looks whether Compact would find something to do. Errors: ErrNotFound, ErrInvalid.
+func (e *Engine) NeedsCompaction(ctx context.Context, r CompactRequest) (n Need, err error) {
+	if err := r.validate(e.opts.Conversation); err != nil {
+		return n, fmt.Errorf("needs compaction: %w", err)
+	}
+	policy := e.opts.Conversation.policy()
+	err = e.read(ctx, "needs compaction", func(c *connection) error {
+		v, err := resolveConversation(ctx, c, conversationOf{r.Conversation, r.SessionKey, r.SessionID})
+		if err != nil {
+			return err
+		}
+		if v == nil || !internal(r.Agent) && !e.scopes.Load().Allows(r.Agent, v.Scope) {
+			return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(or(r.Conversation, or(r.SessionKey, r.SessionID))))
+		}
+		view, err := e.view(ctx, c, v.ID, policy, r.Budget, 1)
+		if err != nil {
+			return err
+		}
+		n = Need{Stored: view.tokens, RawOutside: view.outside, Items: view.items, RawMessages: view.messages, LeafDue: view.outside >= policy.LeafChunkTokens}
+		n.Over, n.Current, n.Threshold = policy.Over(view.tokens, r.Live, r.Budget)
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/window"
+)
+
+// summaryInput reads what items of a context say, and what a summary of them will have to know. Items that refer to nothing are missing
+// among its sources.
+func (e *Engine) summaryInput(ctx context.Context, c *connection, v *Conversation, items []window.Item) (*summaryInput, error) {
+	in := &summaryInput{conversation: v, kind: window.Leaf}
+	if items[0].Summary {
+		in.kind, in.depth = window.Condensed, items[0].Depth+1
+		return in, e.readSummaries(ctx, c, in, items)
+	}
+	if err := e.readMessages(ctx, c, in, items); err != nil {
+		return nil, err
+	}
+	return in, in.weigh(ctx, c)
+}
+
+// readMessages takes messages as sources.
+func (e *Engine) readMessages(ctx context.Context, c *connection, in *summaryInput, items []window.Item) error {
+	wanted := make(map[string]bool, len(items))
+	for _, i := range items {
+		wanted[i.Ref] = true
+	}
+	var messages []*Message
+	err := c.each(ctx, "message_range", func(rows *sql.Rows) error {
+		m, _, _, err := scanMessage(rows)
+		if wanted[m.ID] {
+			messages = append(messages, m)
+		}
+		return err
+	}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(items[0].Position)), sql.Named("to", int64(items[len(items)-1].Position)))
+	if err != nil {
+		return err
+	}
+	if err := fillBlocks(ctx, c, messages); err != nil {
+		return err
+	}
+	at := e.opts.Conversation.location()
+	for _, m := range messages {
+		in.span(m.Seq, m.Seq, m.SaidAt, m.SaidAt)
+		in.sources = append(in.sources, Source{MessageKind, m.ID})
+		in.stored += m.Tokens
+		in.sourceTokens += m.Tokens
+		in.messages++
+		if said := m.source(); said != "" {
+			in.passages = append(in.passages, text.Passage{Label: m.label(at), Text: said})
+		}
+		in.refer(m.Text, m.toolText())
+	}
+	return nil
+}
+
+// readSummaries takes summaries as sources.
+func (e *Engine) readSummaries(ctx context.Context, c *connection, in *summaryInput, items []window.Item) error {
+	var ids []string
+	for _, i := range items {
+		ids = append(ids, i.Ref)
+	}
+	at := e.opts.Conversation.location()
+	return c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
+		s, _, err := scanSummary(rows)
+		if err != nil {
+			return err
+		}
+		in.span(s.FirstSeq, s.LastSeq, s.EarliestAt, s.LatestAt)
+		in.sources = append(in.sources, Source{SummaryKind, s.ID})
+		in.stored += s.Tokens
+		in.sourceTokens += s.SourceTokens
+		in.messages += s.Messages
+		in.descendants += s.Descendants + 1
+		in.descendantTokens += s.DescendantTokens + s.Tokens
+		in.passages = append(in.passages, text.Passage{Label: "[" + moment(s.EarliestAt, at) + " - " + moment(s.LatestAt, at) + "]", Text: s.Text})
+		in.refer(append(s.FileIDs, s.Text)...)
+		return nil
+	}, sql.Named("ids", ids))
+}
+
+// refer notes the large files that texts refer to.
+func (in *summaryInput) refer(texts ...string) {
+	for _, s := range texts {
+		for _, id := range text.ParseFileIDs(s) {
+			if !contains(in.fileIDs, id) {
+				in.fileIDs = append(in.fileIDs, id)
+			}
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// source joins the passages, each below its label.
+func (in *summaryInput) source() string {
+	parts := make([]string, len(in.passages))
+	for i, p := range in.passages {
+		parts[i] = p.Label + "\n" + p.Text
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}
+
+// weigh reads how rare the words of the messages are, as the index has them.
+func (in *summaryInput) weigh(ctx context.Context, c *connection) error {
+	in.rarity = map[string]float64{}
+	return c.each(ctx, "term_rarity", func(rows *sql.Rows) error {
+		var term string
+		var idf float64
+		err := rows.Scan(&term, &idf)
+		in.rarity[term] = idf
+		return err
+	}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(in.firstSeq)), sql.Named("to", int64(in.lastSeq)))
+}
+
+// rare is the rarity of a term for the extractive summariser; nil where the index was not asked.
+func (in *summaryInput) rare() func(string) float64 {
+	if len(in.rarity) == 0 {
+		return nil
+	}
+	return func(term string) float64 { return math.Max(in.rarity[term], 0) }
+}
+
+// label says when a message was said, and by whom unless it was the user.
+func (m *Message) label(at *time.Location) string {
+	label := "[" + moment(m.SaidAt, at) + "]"
+	if who := or(m.Speaker, unless(m.Role, "user")); who != "" {
+		label += " " + who
+	}
+	return label
+}
+
+// moment is a time as summaries give it.
+func moment(t time.Time, at *time.Location) string { return t.In(at).Format("2006-01-02 15:04 MST") }
+
+// source is what a summariser reads of the message: what was said and shown, and what tools were given and gave; no thinking.
+func (m *Message) source() string {
+	said := m.Text
+	if m.hasMedia() {
+		said = text.StripMedia(said)
+	}
+	lines := []string{strings.TrimSpace(said)}
+	if m.Caption != "" {
+		lines = append(lines, "[shown: "+m.Caption+"]")
+	}
+	for i := range m.Blocks {
+		switch b := &m.Blocks[i]; b.Type {
+		case ToolCallBlock:
+			lines = append(lines, strings.TrimSpace("[calls "+or(b.Tool, "a tool")+"] "+text.StripMedia(b.Input)))
+		case ToolResultBlock:
+			what := "[result of " + or(b.Tool, "a tool")
+			if b.IsError {
+				what += ", an error"
+			}
+			lines = append(lines, strings.TrimSpace(what+"] "+text.StripMedia(b.Output)))
+		}
+	}
+	kept := lines[:0]
+	for _, line := range lines {
+		if line != "" {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+func (m *Message) hasMedia() bool {
+	for i := range m.Blocks {
+		if partKinds[m.Blocks[i].Type] == "file" || m.Blocks[i].Type == "snapshot" {
+			return true
+		}
+	}
+	return false
+}
+
+// textsOf joins the texts of summaries, in the order of what they cover.
+func textsOf(ctx context.Context, c *connection, ids []string) (string, error) {
+	if len(ids) == 0 {
+		return "", nil
+	}
+	var texts []string
+	err := c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
+		s, _, err := scanSummary(rows)
+		texts = append(texts, strings.TrimSpace(s.Text))
+		return err
+	}, sql.Named("ids", ids))
+	return strings.Join(texts, "\n\n"), err
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/prompts"
+	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/window"
+)
+
+// extractiveModel stands where a summary was made without a language model.
+const extractiveModel = "extractive"
+
+// summarised is what came of asking for a summary. A blank text: nothing shorter could be made.
+type summarised struct {
+	text     string
+	tokens   int
+	level    Escalation
+	model    string
+	fallback bool
+	calls    int
+}
+
+// summarise writes the text of a summary, without any lock: with the model, normally, then aggressively; then, or without a model, with
+// sentences of the source; at last by cutting.
+func (e *Engine) summarise(ctx context.Context, in *summaryInput) (made summarised, err error) {
+	estimator, err := text.NewEstimator(in.conversation.Estimator)
+	if err != nil {
+		return made, fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, in.conversation.ID, err)
+	}
+	source := in.source()
+	if source == "" {
+		return made, nil
+	}
+	policy := e.opts.Conversation.policy()
+	s := &summariser{e: e, in: in, source: source, estimator: estimator, policy: policy, escalation: policy.Escalation(in.stored, in.kind)}
+	if e.opts.LLM == nil {
+		return s.extract(s.length(false), summarised{}), nil
+	}
+	for _, level := range []window.Level{window.Normal, window.Aggressive} {
+		answer, err := s.ask(ctx, level == window.Aggressive)
+		made.calls += s.asked()
+		if err != nil {
+			if ctx.Err() != nil || unauthorized(err) || !in.lastResort {
+				return made, err
+			}
+			break
+		}
+		tokens := estimator.Tokens(answer)
+		switch s.escalation.Judge(level, window.Answer{Tokens: tokens, Blank: answer == "", Echo: echoes(answer, source)}) {
+		case window.Accept:
+			made.text, made.tokens, made.level, made.model = answer, tokens, Escalation(level), e.opts.LLM.Model()
+			return made, nil
+		case window.CutToMax:
+			made.text = window.Cut(answer, min(s.escalation.Max(), in.stored-1), estimator.Tokens)
+			made.tokens, made.level, made.model = estimator.Tokens(made.text), Truncated, e.opts.LLM.Model()
+			return made, nil
+		}
+	}
+	made.fallback = true
+	return s.extract(min(s.escalation.Target, e.opts.Conversation.FallbackMaxTokens), made), nil
+}
+
+// summariser is the making of one summary.
+type summariser struct {
+	e          *Engine
+	in         *summaryInput
+	source     string
+	estimator  text.Estimator
+	policy     window.Policy
+	escalation window.Escalation
+	calls      int
+}
+
+// asked gives the calls since it was last asked.
+func (s *summariser) asked() (n int) {
+	n, s.calls = s.calls, 0
+	return n
+}
+
+// length is how long a summary is to be.
+func (s *summariser) length(aggressive bool) int {
+	if s.in.kind == window.Condensed {
+		return s.policy.CondensedLength()
+	}
+	return s.policy.LeafLength(s.in.stored, aggressive)
+}
+
+// errSpent: the conversation has had as many calls of the model as it may.
+var errSpent = errors.New(reasonSpent)
+
+// ask calls the model once.
+func (s *summariser) ask(ctx context.Context, aggressive bool) (string, error) {
+	if !s.e.model.spend(s.in.conversation.ID) {
+		return "", errSpent
+	}
+	s.calls++
+	length := s.length(aggressive)
+	instructions := strings.TrimSpace(s.e.opts.Conversation.Instructions + "\n" + s.in.instructions)
+	prompt := prompts.Leaf(prompts.LeafInput{Source: s.source, Previous: s.in.previous, Instructions: instructions, TargetTokens: length, Aggressive: aggressive})
+	if s.in.kind == window.Condensed {
+		prompt = prompts.Condensed(prompts.CondensedInput{Source: s.source, Previous: s.in.previous, Instructions: instructions, TargetTokens: length,
+			Depth: s.in.depth})
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.e.opts.Conversation.SummaryTimeout))
+	defer cancel()
+	answer, err := s.e.opts.LLM.Complete(ctx, prompts.System(), prompt, length)
+	s.e.model.answered(err)
+	if err != nil {
+		return "", fmt.Errorf("summarise with %s: %w", s.e.opts.LLM.Model(), err)
+	}
+	return strings.TrimSpace(cleanText(answer)), nil
+}
+
+// extract picks sentences of the source up to a target, or cuts it.
+func (s *summariser) extract(target int, made summarised) summarised {
+	target = min(target, s.in.stored-1)
+	made.model, made.level = extractiveModel, Extractive
+	made.text = s.e.analyzer.Extract(text.ExtractInput{Passages: s.in.passages, Target: target, Tokens: s.estimator.Tokens, Rarity: s.in.rare()})
+	if made.text == "" {
+		made.level, made.text = Truncated, window.Cut(s.source, target, s.estimator.Tokens)
+	}
+	made.tokens = s.estimator.Tokens(made.text)
+	return made
+}
+
+// echoes reports whether an answer gives back its source: nothing in it is the model's own, and there is nearly all of the source.
+func echoes(answer, source string) bool {
+	a, s := strings.Join(strings.Fields(answer), " "), strings.Join(strings.Fields(source), " ")
+	return a != "" && (a == s || len(a) > len(s)/2 && strings.Contains(s, a))
+}
