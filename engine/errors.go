@@ -30,6 +30,8 @@ var (
 	ErrReadOnly = errors.New("engine is read-only")
 	// ErrNoEmbedder: a recall by vectors without a model, or of a file without vectors.
 	ErrNoEmbedder = errors.New("no embedding model")
+	// ErrNoLLM: what was asked needs a language model, and Options.LLM has none.
+	ErrNoLLM = errors.New("no language model")
 	// ErrBadVector: a model gave a vector of the wrong length, or one that is zero or not finite.
 	ErrBadVector = errors.New("unusable vector")
 )

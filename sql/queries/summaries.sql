@@ -24,3 +24,95 @@ ORDER BY doc_no;
 -- name: summary_sources
 -- What a summary was made from, in its order.
 SELECT kind, source FROM summary_sources WHERE summary_id = $summary_id ORDER BY ordinal;
+
+-- name: summary_ending
+SELECT id FROM summaries WHERE ends_with(id, $ending) LIMIT 10;
+
+-- name: summary_update
+-- Another text.
+UPDATE summaries SET text = $text, tokens = $tokens, level = $level, model = $model, fallback = $fallback, attempts = $attempts,
+    updated_at = $updated_at::TIMESTAMP
+WHERE id = $id;
+
+-- name: summary_above
+-- The summary that was made from this one.
+SELECT summary_id FROM summary_sources WHERE source = $id AND kind = 'summary' LIMIT 1;
+
+-- name: summary_recount
+-- What a condensed summary says of those below it, from its sources.
+UPDATE summaries SET descendants = n.descendants, descendant_tokens = n.descendant_tokens, source_tokens = n.source_tokens
+FROM (
+    SELECT sum(s.descendants + 1)::INTEGER AS descendants, sum(s.descendant_tokens + s.tokens)::INTEGER AS descendant_tokens,
+        sum(s.source_tokens)::INTEGER AS source_tokens
+    FROM summary_sources AS f
+    JOIN summaries AS s ON s.id = f.source
+    WHERE f.summary_id = $id
+) AS n
+WHERE summaries.id = $id;
+
+-- name: summary_fallbacks
+-- Summaries made without the model that was asked, sources before what was made from them.
+SELECT s.id
+FROM summaries AS s
+JOIN conversations AS c ON c.id = s.conversation_id
+WHERE s.fallback AND ($conversation_id::VARCHAR IS NULL OR s.conversation_id = $conversation_id)
+  AND ($scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[]))
+ORDER BY s.depth, s.conversation_id, s.first_seq;
+
+-- name: summary_source_items
+-- The sources of a summary as items of the context.
+SELECT coalesce(m.seq, s.first_seq), f.kind, f.source, coalesce(m.tokens, s.tokens)
+FROM summary_sources AS f
+LEFT JOIN messages AS m ON f.kind = 'message' AND m.id = f.source
+LEFT JOIN summaries AS s ON f.kind = 'summary' AND s.id = f.source
+WHERE f.summary_id = $summary_id AND coalesce(m.seq, s.first_seq) IS NOT NULL
+ORDER BY f.ordinal;
+
+-- name: summary_delete
+DELETE FROM summaries WHERE id = $id;
+
+-- name: summary_delete_sources
+DELETE FROM summary_sources WHERE summary_id = $id;
+
+-- name: context_remove_ref
+DELETE FROM context_items WHERE conversation_id = $conversation_id AND ref = $ref;
+
+-- name: debt_list
+SELECT conversation_id, reason, budget, requested_at, attempts, next_attempt_at, last_error FROM compaction_debts ORDER BY requested_at, conversation_id;
+
+-- name: debt_insert
+INSERT INTO compaction_debts VALUES ($conversation_id, $reason, $budget, $requested_at::TIMESTAMP, 0, NULL, NULL);
+
+-- name: debt_renew
+-- A debt that is noted already, with the newest budget.
+UPDATE compaction_debts SET budget = $budget WHERE conversation_id = $conversation_id;
+
+-- name: debt_fail
+UPDATE compaction_debts SET attempts = attempts + 1, next_attempt_at = $next_attempt_at::TIMESTAMP, last_error = $last_error
+WHERE conversation_id = $conversation_id;
+
+-- name: debt_delete
+DELETE FROM compaction_debts WHERE conversation_id = $conversation_id;
+
+-- name: summary_by_key
+SELECT id FROM summaries WHERE conversation_id = $conversation_id AND caller_key = $key;
+
+-- name: context_summaries_before
+-- Summaries that stand in the context before a position, and those below them. One that reaches beyond it is not among them.
+WITH RECURSIVE unfolded(id) AS (
+    SELECT i.ref FROM context_items AS i
+    JOIN summaries AS s ON s.id = i.ref
+    WHERE i.conversation_id = $conversation_id AND i.kind = 'summary' AND s.last_seq < $before
+    UNION
+    SELECT f.source FROM summary_sources AS f JOIN unfolded AS u ON u.id = f.summary_id WHERE f.kind = 'summary'
+)
+SELECT id FROM unfolded;
+
+-- name: context_messages_before
+-- Messages in the context before a position, and those that are sources of the given summaries.
+SELECT m.id, m.seq, m.tokens, m.said_at
+FROM messages AS m
+WHERE m.conversation_id = $conversation_id AND m.seq < $before
+  AND (m.seq IN (SELECT position FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message')
+    OR m.id IN (SELECT source FROM summary_sources WHERE kind = 'message' AND summary_id = ANY ($summaries::VARCHAR[])))
+ORDER BY m.seq;

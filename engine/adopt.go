@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// AdoptRequest takes over a compaction that a host made.
+type AdoptRequest struct {
+	Conversation string // name or id
+	Agent        string // empty: an internal caller
+	Key          string // the host's own; a summary with a key that is there already is left as it is
+	Text         string // the summary
+	Model        string // who wrote it; default "host"
+	At           time.Time
+	FirstKept    string // key of the first message that stays in the context; empty: none of those appended so far
+}
+
+// AdoptSummary puts a host's summary in the place of everything in the context before the message FirstKept. It becomes a leaf whose sources are
+// the messages there, also those that summaries of ours stood for, which are removed. changed is false when nothing stands there, or the key
+// is known. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
+func (e *Engine) AdoptSummary(ctx context.Context, r AdoptRequest) (s *Summary, changed bool, err error) {
+	if strings.TrimSpace(r.Text) == "" {
+		return nil, false, fmt.Errorf("adopt summary: %w", invalid("text", r.Text, "what the summary says"))
+	}
+	if err := firstError(checkText("key", r.Key), checkText("model", r.Model), checkText("first_kept", r.FirstKept), checkTime("at", r.At)); err != nil {
+		return nil, false, fmt.Errorf("adopt summary: %w", err)
+	}
+	s = &Summary{Key: r.Key, Kind: leaf, Text: cleanText(r.Text), Model: or(r.Model, "host"), Level: HostMade, Attempts: 1, CreatedAt: orTime(utc(r.At), e.now()),
+		UpdatedAt: e.now()}
+	d := e.describeSummary(ctx, s)
+	err = e.write(ctx, "adopt summary", func(c *connection) error {
+		v, err := e.readable(ctx, c, r.Conversation, r.Agent)
+		if err != nil {
+			return err
+		}
+		if r.Key != "" {
+			var id string
+			found, err := c.one(ctx, "summary_by_key", []any{&id}, sql.Named("conversation_id", v.ID), sql.Named("key", r.Key))
+			if err != nil {
+				return err
+			}
+			if found {
+				s, _, err = summaryByID(ctx, c, id)
+				return err
+			}
+		}
+		changed, err = e.adoptSummary(ctx, c, v, s, d, r.FirstKept)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return s, changed, nil
+}
+
+// adoptSummary is AdoptSummary in its write transaction.
+func (e *Engine) adoptSummary(ctx context.Context, c *connection, v *Conversation, s *Summary, d *document, firstKept string) (bool, error) {
+	before := v.nextSeq
+	if firstKept != "" {
+		var id, key string
+		found, err := c.one(ctx, "message_by_key", []any{&id, &key, &before}, sql.Named("conversation_id", v.ID), sql.Named("keys", []string{firstKept}))
+		if err != nil {
+			return false, err
+		}
+		if !found {
+			return false, fmt.Errorf("%w: message with the key %s", ErrNotFound, quote(firstKept))
+		}
+	}
+	above, err := e.unfold(ctx, c, v.ID, before)
+	if err != nil {
+		return false, err
+	}
+	estimator, err := text.NewEstimator(v.Estimator)
+	if err != nil {
+		return false, fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, v.ID, err)
+	}
+	s.ConversationID, s.Tokens = v.ID, estimator.Tokens(s.Text)
+	err = c.each(ctx, "context_messages_before", func(rows *sql.Rows) error {
+		var id string
+		var seq, tokens int
+		var at time.Time
+		if err := rows.Scan(&id, &seq, &tokens, &at); err != nil {
+			return err
+		}
+		if len(s.Sources) == 0 {
+			s.FirstSeq, s.EarliestAt = seq, at
+		}
+		s.Sources = append(s.Sources, Source{MessageKind, id})
+		s.LastSeq = seq
+		s.Messages++
+		s.SourceTokens += tokens
+		if at.Before(s.EarliestAt) {
+			s.EarliestAt = at
+		}
+		if at.After(s.LatestAt) {
+			s.LatestAt = at
+		}
+		return nil
+	}, sql.Named("conversation_id", v.ID), sql.Named("before", int64(before)), sql.Named("summaries", above))
+	if err != nil || len(s.Sources) == 0 {
+		return false, err
+	}
+	for _, id := range above {
+		if err := e.removeSummary(ctx, c, id); err != nil {
+			return false, err
+		}
+	}
+	if _, err := c.exec(ctx, "context_remove", sql.Named("conversation_id", v.ID), sql.Named("from", int64(0)), sql.Named("to", int64(before-1))); err != nil {
+		return false, err
+	}
+	s.ID = e.opts.NewID(summaryPrefix, e.now())
+	if err := e.insertSummary(ctx, c, v, s, d); err != nil {
+		return false, err
+	}
+	return true, c.appendRows("context_items", [][]driver.Value{{v.ID, int32(s.FirstSeq), string(SummaryKind), s.ID, int32(s.Tokens)}})
+}
+
+// unfold lists all summaries that stand in the context before a position, and those below them.
+func (e *Engine) unfold(ctx context.Context, c *connection, conversationID string, before int) (all []string, err error) {
+	all = []string{}
+	err = c.each(ctx, "context_summaries_before", func(rows *sql.Rows) error {
+		var id string
+		defer func() { all = append(all, id) }()
+		return rows.Scan(&id)
+	}, sql.Named("conversation_id", conversationID), sql.Named("before", int64(before)))
+	return all, err
+}

@@ -1,0 +1,292 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/window"
+)
+
+// RewriteRequest asks for another text of a summary.
+type RewriteRequest struct {
+	ID           string // of the summary, or its unique ending of six characters or more
+	Agent        string // empty: an internal caller
+	Text         string // the new one; empty: the summariser writes it from the sources
+	Instructions string // for the summariser
+}
+
+// RewriteSummary gives a summary another text. Its id, its sources and its place stay; what the summaries above it say of its tokens is
+// brought up to date in the same transaction. Errors: ErrNotFound, ErrInvalid for a text that is not shorter than what it stands for,
+// ErrConflict, and those of the model.
+func (e *Engine) RewriteSummary(ctx context.Context, r RewriteRequest) (*Summary, error) {
+	s, err := e.rewrite(ctx, r, r.Text == "")
+	if err != nil {
+		return nil, fmt.Errorf("rewrite summary: %w", err)
+	}
+	return s, nil
+}
+
+func (e *Engine) rewrite(ctx context.Context, r RewriteRequest, ask bool) (*Summary, error) {
+	if err := firstError(checkText("text", r.Text), checkText("instructions", r.Instructions), checkText("id", r.ID)); err != nil {
+		return nil, err
+	}
+	var s *Summary
+	var in *summaryInput
+	err := e.read(ctx, "read summary", func(c *connection) error {
+		v, found, err := e.findSummary(ctx, c, r.ID, r.Agent)
+		if err != nil {
+			return err
+		}
+		s = found
+		in, err = e.sourcesInput(ctx, c, v, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	estimator, err := text.NewEstimator(in.conversation.Estimator)
+	if err != nil {
+		return nil, fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, in.conversation.ID, err)
+	}
+	made := summarised{text: strings.TrimSpace(r.Text), level: Normal, model: "by hand"}
+	made.tokens = estimator.Tokens(made.text)
+	if ask {
+		in.instructions = r.Instructions
+		if made, err = e.summarise(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	if made.text == "" || made.tokens >= in.stored {
+		return nil, invalid("text", made.text, fmt.Sprintf("not blank, and fewer than the %d tokens it stands for", in.stored))
+	}
+	old := s.UpdatedAt
+	s.Text, s.Tokens, s.Level, s.Model, s.Fallback = made.text, made.tokens, made.level, made.model, made.fallback
+	s.Attempts, s.UpdatedAt = s.Attempts+1, e.now()
+	d := e.describeSummary(ctx, s)
+	return s, e.write(ctx, "write summary", func(c *connection) error {
+		now, docNo, err := summaryByID(ctx, c, s.ID)
+		if err != nil {
+			return err
+		}
+		if now == nil || !now.UpdatedAt.Equal(old) {
+			return fmt.Errorf("%w: summary %s", ErrConflict, s.ID)
+		}
+		return e.updateSummary(ctx, c, in.conversation, s, d, docNo)
+	})
+}
+
+// updateSummary writes the new text of a summary everywhere. The caller is in a write transaction.
+func (e *Engine) updateSummary(ctx context.Context, c *connection, v *Conversation, s *Summary, d *document, docNo int32) error {
+	_, err := c.exec(ctx, "summary_update", sql.Named("id", s.ID), sql.Named("text", s.Text), sql.Named("tokens", s.Tokens), sql.Named("level", string(s.Level)),
+		sql.Named("model", s.Model), sql.Named("fallback", s.Fallback), sql.Named("attempts", s.Attempts), sql.Named("updated_at", s.UpdatedAt))
+	if err != nil {
+		return err
+	}
+	if _, err := c.exec(ctx, "context_tokens", sql.Named("conversation_id", v.ID), sql.Named("ref", s.ID), sql.Named("tokens", s.Tokens)); err != nil {
+		return err
+	}
+	d.locate(s, v.Scope, docNo)
+	if err := e.removeIndex(ctx, c, SummaryKind, docNo); err != nil {
+		return err
+	}
+	if err := firstError(e.updateDocument(ctx, c, d), e.insertIndex(ctx, c, []*document{d})); err != nil {
+		return err
+	}
+	return recount(ctx, c, s.ID)
+}
+
+// mostDeep is how many levels of summaries are walked; no more can come of compaction.
+const mostDeep = 100
+
+// recount makes what the summaries above one say of their descendants true again. The caller is in a write transaction.
+func recount(ctx context.Context, c *connection, id string) error {
+	for range mostDeep {
+		var above string
+		found, err := c.one(ctx, "summary_above", []any{&above}, sql.Named("id", id))
+		if err != nil || !found {
+			return err
+		}
+		if _, err := c.exec(ctx, "summary_recount", sql.Named("id", above)); err != nil {
+			return err
+		}
+		id = above
+	}
+	return fmt.Errorf("%w: summaries above %s go round in a circle", ErrCorrupt, id)
+}
+
+// findSummary finds a summary that the agent may read, and its conversation.
+func (e *Engine) findSummary(ctx context.Context, c *connection, id, agent string) (*Conversation, *Summary, error) {
+	s, _, err := summaryByID(ctx, c, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s == nil && len(id) >= minShort {
+		var ids []string
+		err := c.each(ctx, "summary_ending", func(rows *sql.Rows) error {
+			var id string
+			defer func() { ids = append(ids, id) }()
+			return rows.Scan(&id)
+		}, sql.Named("ending", id))
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(ids) > 1 {
+			return nil, nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, quote(id), strings.Join(ids, ", "))
+		}
+		if len(ids) == 1 {
+			if s, _, err = summaryByID(ctx, c, ids[0]); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if s != nil {
+		v, err := e.readable(ctx, c, s.ConversationID, agent)
+		if err == nil {
+			return v, s, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, fmt.Errorf("%w: summary %s; give the whole id, or its ending of %d characters or more", ErrNotFound, quote(id), minShort)
+}
+
+// sourcesInput reads what a summary was made from, to make it anew.
+func (e *Engine) sourcesInput(ctx context.Context, c *connection, v *Conversation, s *Summary) (*summaryInput, error) {
+	items := make([]window.Item, len(s.Sources))
+	for i, source := range s.Sources {
+		items[i] = window.Item{Ref: source.ID, Summary: source.Kind == SummaryKind, Depth: s.Depth - 1, Position: s.FirstSeq}
+	}
+	if len(items) == 0 {
+		return nil, fmt.Errorf("%w: summary %s has no sources", ErrCorrupt, s.ID)
+	}
+	items[len(items)-1].Position = s.LastSeq
+	in, err := e.summaryInput(ctx, c, v, items)
+	if err == nil && len(in.sources) != len(items) {
+		return nil, fmt.Errorf("%w: %d of %d sources of summary %s are gone", ErrCorrupt, len(items)-len(in.sources), len(items), s.ID)
+	}
+	return in, err
+}
+
+// RetryRequest names whose fallback summaries are made anew.
+type RetryRequest struct {
+	Conversation string // name or id; empty: of all
+	Agent        string // empty: an internal caller
+	Instructions string // for the summariser
+}
+
+// Retried says what became of them.
+type Retried struct {
+	Rewritten []string `json:"rewritten"` // ids
+	Left      int      `json:"left"`      // that are fallbacks still
+}
+
+// RetryFallbacks makes summaries anew that were made without the model that was asked, those that others were made from first. It stops at the
+// first error of the model; what is rewritten stays so. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and
+// those of the model.
+func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, error) {
+	result := &Retried{}
+	if e.opts.LLM == nil {
+		return result, fmt.Errorf("retry fallbacks: %w", ErrNoLLM)
+	}
+	var ids []string
+	err := e.read(ctx, "retry fallbacks", func(c *connection) error {
+		var conversation any
+		if r.Conversation != "" {
+			v, err := e.readable(ctx, c, r.Conversation, r.Agent)
+			if err != nil {
+				return err
+			}
+			conversation = v.ID
+		}
+		scopes, _ := e.scopes.Load().ForReading(r.Agent, nil)
+		return c.each(ctx, "summary_fallbacks", func(rows *sql.Rows) error {
+			var id string
+			defer func() { ids = append(ids, id) }()
+			return rows.Scan(&id)
+		}, sql.Named("conversation_id", conversation), sql.Named("scopes", listArg(scopes)))
+	})
+	if err != nil {
+		return result, err
+	}
+	result.Left = len(ids)
+	for i, id := range ids {
+		e.opts.Progress("summaries", i, len(ids))
+		s, err := e.rewrite(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions}, true)
+		if err != nil && !errors.Is(err, ErrConflict) {
+			return result, fmt.Errorf("retry fallbacks: %s: %w", id, err)
+		}
+		if err == nil && !s.Fallback {
+			result.Rewritten = append(result.Rewritten, id)
+			result.Left--
+		}
+	}
+	e.opts.Progress("summaries", len(ids), len(ids))
+	return result, nil
+}
+
+// DissolveRequest names a summary.
+type DissolveRequest struct {
+	ID    string // or its unique ending of six characters or more
+	Agent string // empty: an internal caller
+}
+
+// DissolveSummary puts the sources of a summary back into the context, in its place, and removes it. Only a summary that stands in the
+// context can be dissolved: one that others were made from would leave a gap. Errors: ErrNotFound, ErrInvalid.
+func (e *Engine) DissolveSummary(ctx context.Context, r DissolveRequest) (*Summary, error) {
+	var dissolved *Summary
+	err := e.write(ctx, "dissolve summary", func(c *connection) error {
+		v, s, err := e.findSummary(ctx, c, r.ID, r.Agent)
+		if err != nil {
+			return err
+		}
+		removed, err := c.exec(ctx, "context_remove_ref", sql.Named("conversation_id", v.ID), sql.Named("ref", s.ID))
+		if err != nil {
+			return err
+		}
+		if removed != 1 {
+			return invalid("id", s.ID, "a summary that stands in the context")
+		}
+		var rows [][]driver.Value
+		err = c.each(ctx, "summary_source_items", func(found *sql.Rows) error {
+			var position, tokens int32
+			var kind Kind
+			var ref string
+			err := found.Scan(&position, &kind, &ref, &tokens)
+			rows = append(rows, []driver.Value{v.ID, position, string(kind), ref, tokens})
+			return err
+		}, sql.Named("summary_id", s.ID))
+		if err != nil {
+			return err
+		}
+		if len(rows) != len(s.Sources) {
+			return fmt.Errorf("%w: %d of %d sources of summary %s are gone", ErrCorrupt, len(s.Sources)-len(rows), len(s.Sources), s.ID)
+		}
+		dissolved = s
+		return firstError(c.appendRows("context_items", rows), e.removeSummary(ctx, c, s.ID))
+	})
+	return dissolved, err
+}
+
+// removeSummary deletes a summary that nothing refers to any more. The caller is in a write transaction.
+func (e *Engine) removeSummary(ctx context.Context, c *connection, id string) error {
+	_, docNo, err := summaryByID(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	if err := e.removeIndex(ctx, c, SummaryKind, docNo); err != nil {
+		return err
+	}
+	for _, name := range []string{"summary_delete", "summary_delete_sources"} {
+		if _, err := c.exec(ctx, name, sql.Named("id", id)); err != nil {
+			return err
+		}
+	}
+	_, err = c.exec(ctx, "document_delete", sql.Named("doc_no", docNo))
+	return err
+}
