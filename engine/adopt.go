@@ -112,7 +112,7 @@ func (e *Engine) adoptSummary(ctx context.Context, c *connection, v *Conversatio
 			return false, err
 		}
 	}
-	if _, err := c.exec(ctx, "context_remove", sql.Named("conversation_id", v.ID), sql.Named("from", int64(0)), sql.Named("to", int64(before-1))); err != nil {
+	if _, err := c.exec(ctx, "context_remove_before", sql.Named("conversation_id", v.ID), sql.Named("before", int64(before)), sql.Named("summaries", above)); err != nil {
 		return false, err
 	}
 	s.ID = e.opts.NewID(summaryPrefix, e.now())

@@ -185,7 +185,8 @@ func (k *compaction) run(ctx context.Context) error {
 		k.result.Reason = reasonDeferred
 		return k.e.putDebt(ctx, k.v.ID, k.r.Budget)
 	case due || k.r.Force:
-		if reason := k.e.model.closed(k.v.ID, k.r.Force); reason != "" {
+		reason := k.e.model.closed(k.v.ID, k.r.Force)
+		if reason == reasonOpen || reason == reasonSpent && current <= k.r.Budget {
 			k.result.Reason = reason
 			return nil
 		}
@@ -205,6 +206,8 @@ func (k *compaction) run(ctx context.Context) error {
 			k.result.Reason = reasonPartly
 		}
 		k.result.Reached = false
+	case errors.Is(err, errSpent):
+		k.result.Reason, k.result.Reached, err = reasonSpent, false, nil
 	case err != nil:
 		k.result.Reason, k.result.Reached = "the summariser failed", false
 	}

@@ -24,14 +24,14 @@ type RewriteRequest struct {
 // brought up to date in the same transaction. Errors: ErrNotFound, ErrInvalid for a text that is not shorter than what it stands for,
 // ErrConflict, and those of the model.
 func (e *Engine) RewriteSummary(ctx context.Context, r RewriteRequest) (*Summary, error) {
-	s, err := e.rewrite(ctx, r, r.Text == "")
+	s, err := e.rewriteSummary(ctx, r, r.Text == "")
 	if err != nil {
 		return nil, fmt.Errorf("rewrite summary: %w", err)
 	}
 	return s, nil
 }
 
-func (e *Engine) rewrite(ctx context.Context, r RewriteRequest, ask bool) (*Summary, error) {
+func (e *Engine) rewriteSummary(ctx context.Context, r RewriteRequest, ask bool) (*Summary, error) {
 	if err := firstError(checkText("text", r.Text), checkText("instructions", r.Instructions), checkText("id", r.ID)); err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, 
 	result.Left = len(ids)
 	for i, id := range ids {
 		e.opts.Progress("summaries", i, len(ids))
-		s, err := e.rewrite(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions}, true)
+		s, err := e.rewriteSummary(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions}, true)
 		if err != nil && !errors.Is(err, ErrConflict) {
 			return result, fmt.Errorf("retry fallbacks: %s: %w", id, err)
 		}

@@ -84,10 +84,13 @@ func (s *summariser) asked() (n int) {
 
 // length is how long a summary is to be.
 func (s *summariser) length(aggressive bool) int {
-	if s.in.kind == window.Condensed {
-		return s.policy.CondensedLength()
+	switch {
+	case s.in.kind == window.Leaf:
+		return s.policy.LeafLength(s.in.stored, aggressive)
+	case aggressive:
+		return s.policy.CondensedLength() / 2
 	}
-	return s.policy.LeafLength(s.in.stored, aggressive)
+	return s.policy.CondensedLength()
 }
 
 // errSpent: the conversation has had as many calls of the model as it may.

@@ -116,3 +116,8 @@ WHERE m.conversation_id = $conversation_id AND m.seq < $before
   AND (m.seq IN (SELECT position FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message')
     OR m.id IN (SELECT source FROM summary_sources WHERE kind = 'message' AND summary_id = ANY ($summaries::VARCHAR[])))
 ORDER BY m.seq;
+
+-- name: context_remove_before
+-- Takes messages before a position out of the context, and the given summaries.
+DELETE FROM context_items
+WHERE conversation_id = $conversation_id AND position < $before AND (kind = 'message' OR ref = ANY ($summaries::VARCHAR[]));

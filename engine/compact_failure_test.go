@@ -1,0 +1,266 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// answers gives one answer after the other, the last again and again. An error among them is given as one.
+func answers(all ...any) *enginetest.LLM {
+	n := 0
+	return &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
+		a := all[min(n, len(all)-1)]
+		n++
+		switch a := a.(type) {
+		case error:
+			return "", a
+		case func(string) string:
+			return a(prompt), nil
+		}
+		return a.(string), nil
+	}}
+}
+
+var errDown = errors.New("503 model is down")
+
+// TestEscalation: what becomes of answers to a leaf of 30 tokens (G1 to G9).
+func TestEscalation(t *testing.T) {
+	tokens := func(n int) string { return strings.Repeat("gist ", n)[:4*n] }
+	echo := func(prompt string) string { _, rest, _ := strings.Cut(prompt, "[2026-"); return "[2026-" + rest[:110] }
+	for _, test := range []struct {
+		name     string
+		llm      *enginetest.LLM
+		size     int
+		target   int
+		force    bool
+		level    engine.Escalation
+		tokens   int // at most
+		calls    int
+		fallback bool
+		err      error
+	}{
+		{"G1", answers(tokens(5)), 30, 0, true, engine.Normal, 5, 1, false, nil},
+		{"G2", answers(tokens(999), tokens(3)), 30, 0, true, engine.Aggressive, 3, 2, false, nil},
+		{"G3", answers(tokens(999)), 30, 0, true, engine.Extractive, 29, 2, true, nil},
+		{"G4: blank", answers(" \n\t "), 3000, 0, true, engine.Extractive, 512, 2, true, nil},
+		{"blank, then an answer", answers("", tokens(7)), 3000, 0, true, engine.Aggressive, 7, 2, false, nil},
+		{"an echo", answers(echo), 30, 0, true, engine.Extractive, 29, 2, true, nil},
+		{"G5: three times too long", answers(tokens(500)), 600, 100, true, engine.Truncated, 300, 1, false, nil},
+		{"G6: just as long as it may be", answers(tokens(300)), 600, 100, true, engine.Normal, 300, 1, false, nil},
+		{"no valid text", answers("caf\xe9 \x00 bar"), 30, 0, true, engine.Normal, 4, 1, false, nil},
+		{"down", answers(errDown), 30, 0, false, "", 0, 1, false, errDown},
+		{"down, but it must be", answers(errDown), 30, 0, true, engine.Extractive, 29, 1, true, nil},
+		{"G9: refused", answers(enginetest.Refused{}), 30, 0, true, "", 0, 1, false, enginetest.Refused{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: small(1, test.size, func(o *engine.ConversationOptions) { o.LeafTargetTokens = test.target })})
+			said(t, e, "talk", test.size, 1)
+			before := contextOf(t, e, "talk")
+			c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Force: test.force, Budget: 10_000})
+			if !errors.Is(err, test.err) || c.Calls != test.calls {
+				t.Fatalf("%v after %d calls, want %v after %d", err, c.Calls, test.err, test.calls)
+			}
+			if test.level == "" {
+				if after := contextOf(t, e, "talk"); after != before || c.Changed || c.Reached {
+					t.Errorf("context %s, %+v, want nothing changed", after, c)
+				}
+				return
+			}
+			row := rowsOf(t, e, "SELECT level, tokens, fallback FROM summaries")[0]
+			if got := row[1].(int32); row[0] != string(test.level) || int(got) > test.tokens || got == 0 || row[2] != test.fallback {
+				t.Errorf("%v, want %s of at most %d tokens, fallback %t", row, test.level, test.tokens, test.fallback)
+			}
+		})
+	}
+}
+
+// TestFailureKeepsWhatWasDone: an error comes with what the sweep had done before.
+func TestFailureKeepsWhatWasDone(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: answers(enginetest.Tokens(5), errDown), Conversation: small(2, 50)})
+	said(t, e, "talk", times(20, 10)...)
+	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 200})
+	if !errors.Is(err, errDown) || !c.Changed || len(c.Passes) != 1 || c.TokensAfter != 155 || c.Reason != "the summariser failed" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	// Over the whole budget the source speaks for itself, until it is not.
+	c, err = e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 100})
+	if !errors.Is(err, errDown) || !c.Changed || !c.Passes[0].Fallback || c.TokensAfter > 100 {
+		t.Errorf("over the budget: %+v, %v", c, err)
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	clock := &movingClock{noon}
+	llm := answers(enginetest.Refused{})
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50)})
+	said(t, e, "talk", times(20, 10)...)
+	request := engine.CompactRequest{Conversation: "talk", Budget: 100, Force: true}
+	for i := range 5 {
+		if c, err := e.Compact(t.Context(), request); err == nil || c.Reason != "provider auth failure" {
+			t.Fatalf("failure %d: %+v, %v", i, c, err)
+		}
+	}
+	if c := compacted(t, e, request); c.Reason != "circuit breaker open" || len(llm.Calls()) != 5 {
+		t.Errorf("%+v after %d calls", c, len(llm.Calls()))
+	}
+	clock.advance(30*time.Minute - time.Second)
+	if c := compacted(t, e, request); c.Reason != "circuit breaker open" {
+		t.Errorf("too early: %+v", c)
+	}
+	clock.advance(time.Second)
+	if _, err := e.Compact(t.Context(), request); err == nil || len(llm.Calls()) != 6 {
+		t.Errorf("after the cooldown: %v, %d calls", err, len(llm.Calls()))
+	}
+}
+
+func TestSpendGuard(t *testing.T) {
+	clock := &movingClock{noon}
+	llm := summing(5, 5)
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SummaryMaxCalls = 3 })})
+	said(t, e, "talk", times(20, 10)...)
+	request := engine.CompactRequest{Conversation: "talk", Budget: 220}
+	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 220})
+	if err != nil || c.Calls != 3 || len(c.Passes) != 3 || c.Reason != "the model's calls are spent for now" {
+		t.Errorf("%+v, %v, want it to stop after three calls", c, err)
+	}
+	clock.advance(29 * time.Minute)
+	if c := compacted(t, e, request); c.Calls != 0 || c.Reason != "the model's calls are spent for now" {
+		t.Errorf("while it pauses: %+v", c)
+	}
+	clock.advance(2 * time.Minute)
+	if c := compacted(t, e, request); c.Calls == 0 || c.Reason != "compacted" && c.Reason != "below threshold" {
+		t.Errorf("after the pause: %+v", c)
+	}
+}
+
+func TestOutOfTime(t *testing.T) {
+	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		time.Sleep(60 * time.Millisecond)
+		return enginetest.Tokens(5), ctx.Err()
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(100 * time.Millisecond) })})
+	said(t, e, "talk", times(40, 10)...)
+	c := compacted(t, e, engine.CompactRequest{Budget: 100})
+	if c.Reason != "out of time" || c.Reached || len(c.Passes) == 0 || len(c.Passes) > 3 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCancelledCompaction(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10)})
+	said(t, e, "talk", times(40, 10)...)
+	if c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Budget: 100, Force: true}); !errors.Is(err, context.Canceled) || c.Changed {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestAppendNeverWaits: messages go on while the model thinks, and the pass is written all the same.
+func TestAppendNeverWaits(t *testing.T) {
+	thinking, go_on := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) {
+		once.Do(func() { close(thinking); <-go_on })
+		return enginetest.Tokens(5), nil
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
+	said(t, e, "talk", times(10, 10)...)
+	done := make(chan *engine.Compacted)
+	go func() {
+		c, err := e.Compact(context.Background(), engine.CompactRequest{Conversation: "talk", Budget: 100})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- c
+	}()
+	<-thinking
+	said(t, e, "talk", times(20, 10)...)
+	close(go_on)
+	if c := <-done; len(c.Passes) == 0 || c.TokensAfter > 75+200 {
+		t.Errorf("%+v", c)
+	}
+	if got := contextOf(t, e, "talk"); !strings.HasPrefix(got, "L(5)") || !strings.HasSuffix(got, "m30") {
+		t.Errorf("context %s", got)
+	}
+}
+
+// TestConflict: what left the context meanwhile makes the pass plan anew.
+func TestConflict(t *testing.T) {
+	var e *engine.Engine
+	n := 0
+	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) {
+		if n++; n == 2 {
+			if _, err := e.DissolveSummary(context.Background(), engine.DissolveRequest{ID: rowsOf(t, e, "SELECT id FROM summaries")[0][0].(string)}); err != nil {
+				t.Error(err)
+			}
+			if _, _, err := e.AdoptSummary(context.Background(), engine.AdoptRequest{Conversation: "talk", Text: "the host's own", FirstKept: "k8"}); err != nil {
+				t.Error(err)
+			}
+		}
+		return enginetest.Tokens(5), nil
+	}}
+	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
+	r := engine.AppendRequest{Conversation: "talk"}
+	for i := range 20 {
+		r.Messages = append(r.Messages, engine.Message{Key: fmt.Sprint("k", i+1), Text: enginetest.Tokens(10), SaidAt: noon})
+	}
+	if _, err := e.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	compacted(t, e, engine.CompactRequest{Force: true})
+	if got := contextOf(t, e, "talk"); got != "L(4) L(5) L(5) L(5) m19 m20" {
+		t.Errorf("context %s", got)
+	}
+}
+
+func TestDeferred(t *testing.T) {
+	clock := &movingClock{noon}
+	llm := answers(errDown, errDown, enginetest.Tokens(5))
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, func(o *engine.ConversationOptions) { o.Deferred = true })})
+	said(t, e, "talk", times(20, 10)...)
+	for range 2 {
+		if c := compacted(t, e, engine.CompactRequest{Budget: 250}); c.Changed || c.Reason != "deferred" {
+			t.Fatalf("%+v", c)
+		}
+	}
+	var waits []time.Duration
+	for range 2 {
+		if _, err := e.CompactPending(t.Context()); !errors.Is(err, errDown) {
+			t.Fatal(err)
+		}
+		debts, err := e.Debts(t.Context())
+		if err != nil || len(debts) != 1 || debts[0].LastError == "" {
+			t.Fatalf("%+v, %v", debts, err)
+		}
+		waits = append(waits, debts[0].NextAttemptAt.Sub(clock.at))
+		if done, err := e.CompactPending(t.Context()); err != nil || len(done) != 0 {
+			t.Errorf("too early: %v, %v", done, err)
+		}
+		clock.at = debts[0].NextAttemptAt
+	}
+	if diff := cmp.Diff([]time.Duration{5 * time.Minute, 10 * time.Minute}, waits); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+	done, err := e.CompactPending(t.Context())
+	if err != nil || len(done) != 1 || !done[0].Changed {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if debts, err := e.Debts(t.Context()); err != nil || len(debts) != 0 {
+		t.Errorf("left: %+v, %v", debts, err)
+	}
+}

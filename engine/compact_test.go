@@ -1,0 +1,269 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// small are the options of the vectors: the published rule of the tail, chunks of 50 tokens.
+func small(tail, chunk int, change ...func(*engine.ConversationOptions)) engine.ConversationOptions {
+	o := engine.ConversationOptions{FreshTailCount: tail, FreshTailMaxTokens: -1, LeafChunkTokens: chunk, CondensedTargetTokens: 900, SweepMaxPasses: 1000, SummaryMaxCalls: 1000}
+	if tail == 0 {
+		o.FreshTailCount = -1
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	return o
+}
+
+// fanouts sets leaf, condensed and hard fanout to two, and the target of condensing.
+func fanouts(n, target int) func(*engine.ConversationOptions) {
+	return func(o *engine.ConversationOptions) {
+		o.LeafMinFanout, o.CondensedMinFanout, o.CondensedMinFanoutHard, o.CondensedTargetTokens = n, n, 2, target
+	}
+}
+
+// depth sets how deep an incremental compaction condenses.
+func depth(n int) func(*engine.ConversationOptions) {
+	return func(o *engine.ConversationOptions) { o.IncrementalMaxDepth = &n }
+}
+
+// summing answers with so many tokens: leaves, and condensed summaries.
+func summing(leaf, condensed int) *enginetest.LLM {
+	return &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
+		if isCondensed(prompt) {
+			return enginetest.Tokens(condensed), nil
+		}
+		return enginetest.Tokens(leaf), nil
+	}}
+}
+
+// isCondensed knows a prompt about summaries by the span of times that each begins with.
+func isCondensed(prompt string) bool { return strings.Contains(prompt, " UTC - 2026-") }
+
+// said appends messages of so many tokens each.
+func said(t *testing.T, e *engine.Engine, conversation string, tokens ...int) {
+	t.Helper()
+	r := engine.AppendRequest{Conversation: conversation}
+	for _, n := range tokens {
+		r.Messages = append(r.Messages, engine.Message{Text: enginetest.Tokens(n), SaidAt: noon})
+	}
+	if _, err := e.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func times(n, tokens int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = tokens
+	}
+	return all
+}
+
+// contextOf writes a context down: m3 for the message with seq 3, L(5) for a leaf of 5 tokens, D1(3) for a condensed summary of depth 1.
+func contextOf(t *testing.T, e *engine.Engine, conversation string) string {
+	t.Helper()
+	items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: conversation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, i := range items {
+		switch {
+		case i.Kind == engine.MessageKind:
+			words = append(words, fmt.Sprint("m", i.Position))
+		case i.Depth == 0:
+			words = append(words, fmt.Sprintf("L(%d)", i.Tokens))
+		default:
+			words = append(words, fmt.Sprintf("D%d(%d)", i.Depth, i.Tokens))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func compacted(t *testing.T, e *engine.Engine, r engine.CompactRequest) *engine.Compacted {
+	t.Helper()
+	r.Conversation = "talk"
+	c, err := e.Compact(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestSweeps(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		options engine.ConversationOptions
+		said    []int
+		llm     *enginetest.LLM
+		request engine.CompactRequest
+		want    string
+		passes  int
+		before  int
+		after   int
+	}{
+		{"D1", small(4, 50), times(20, 10), summing(5, 5), engine.CompactRequest{Budget: 200}, "L(5) L(5) m11 m12 m13 m14 m15 m16 m17 m18 m19 m20", 2, 200, 110},
+		{"D2", small(4, 50), times(20, 10), summing(5, 5), engine.CompactRequest{Budget: 200, Force: true}, "L(5) L(5) L(5) L(5) m17 m18 m19 m20", 4, 200, 60},
+		{"D3", small(4, 50), times(20, 10), summing(5, 5), engine.CompactRequest{Budget: 300}, "L(5) m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m18 m19 m20", 1, 200, 155},
+		{"D4", small(4, 50, fanouts(2, 8)), times(20, 10), summing(5, 3), engine.CompactRequest{Force: true}, "D1(3) m17 m18 m19 m20", 5, 200, 43},
+		{"D5", small(2, 100, fanouts(2, 10)), times(12, 50), summing(10, 8), engine.CompactRequest{Force: true}, "D1(8) m11 m12", 6, 600, 108},
+		{"D6: sentences of the source where the model does not help", small(2, 3), []int{3, 3, 3, 5, 5}, summing(3, 3), engine.CompactRequest{Force: true},
+			"L(2) L(2) L(2) m4 m5", 3, 19, 16},
+		{"E5", small(2, 100, fanouts(2, 50)), times(4, 10), summing(9, 9), engine.CompactRequest{Force: true}, "L(9) m3 m4", 1, 40, 29},
+		{"H1", small(2, 100), times(10, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200}, "L(5) L(5) L(5) L(5) m9 m10", 4, 500, 120},
+		{"H2", small(2, 100), times(2, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200}, "m1 m2", 0, 100, 100},
+		{"H4", small(2, 100), times(6, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 60}, "L(5) L(5) m5 m6", 2, 300, 110},
+		{"A1: at the threshold", small(1, 10_000), times(75, 10), summing(5, 5), engine.CompactRequest{Budget: 1000}, "", 0, 750, 750},
+		{"A1b: above it", small(1, 10_000), times(75, 10), summing(5, 5), engine.CompactRequest{Budget: 999}, "L(5) m75", 1, 750, 15},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: test.options})
+			said(t, e, "talk", test.said...)
+			c := compacted(t, e, test.request)
+			if test.want != "" {
+				if got := contextOf(t, e, "talk"); got != test.want {
+					t.Errorf("context\n%s, want\n%s", got, test.want)
+				}
+			}
+			if len(c.Passes) != test.passes || c.Changed != (test.passes > 0) || c.TokensBefore != test.before || c.TokensAfter != test.after {
+				t.Errorf("%+v, want %d passes, %d to %d tokens", c, test.passes, test.before, test.after)
+			}
+		})
+	}
+}
+
+func TestSweepShowsWhatCameBefore(t *testing.T) {
+	llm := summing(5, 5)
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(4, 50)})
+	said(t, e, "talk", times(20, 10)...)
+	compacted(t, e, engine.CompactRequest{Budget: 200})
+	calls := llm.Calls()
+	if len(calls) != 2 || !strings.Contains(calls[0].Prompt, "(none)") || strings.Count(calls[1].Prompt, "(none)") != strings.Count(calls[0].Prompt, "(none)")-1 {
+		t.Errorf("%d calls; want the second to show the summary of the first", len(calls))
+	}
+}
+
+func TestCondensedCounters(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: summing(10, 8), Conversation: small(2, 100, fanouts(2, 10))})
+	said(t, e, "talk", times(12, 50)...)
+	compacted(t, e, engine.CompactRequest{Force: true})
+	row := rowsOf(t, e, "SELECT descendants, descendant_tokens, source_tokens, messages, first_seq, last_seq, kind FROM summaries WHERE depth = 1")[0]
+	if diff := cmp.Diff([]any{int32(5), int32(50), int32(500), int32(10), int32(1), int32(10), "condensed"}, row); diff != "" {
+		t.Errorf("D5 (-want +got):\n%s", diff)
+	}
+}
+
+func TestIncremental(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		options engine.ConversationOptions
+		said    []int
+		llm     *enginetest.LLM
+		want    []string
+	}{
+		{"F-a, depth 0", small(2, 100, fanouts(2, 10), depth(0)), times(8, 50), summing(10, 9),
+			[]string{"L(10) m3 m4 m5 m6 m7 m8", "L(10) L(10) m5 m6 m7 m8", "L(10) L(10) L(10) m7 m8", "L(10) L(10) L(10) m7 m8"}},
+		{"F-a, depth 1", small(2, 100, fanouts(2, 10), depth(1)), times(8, 50), summing(10, 9),
+			[]string{"L(10) m3 m4 m5 m6 m7 m8", "D1(9) m5 m6 m7 m8", "D1(9) L(10) m7 m8", "D1(9) L(10) m7 m8"}},
+		{"F-b", small(1, 20, fanouts(2, 4), depth(2)), times(9, 10), summing(6, 5),
+			[]string{"L(6) m3 m4 m5 m6 m7 m8 m9", "D1(5) m5 m6 m7 m8 m9", "D1(5) L(6) m7 m8 m9", "D2(5) m9", "D2(5) m9"}},
+	} {
+		e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: test.options})
+		said(t, e, "talk", test.said...)
+		var got []string
+		for range test.want {
+			compacted(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+			got = append(got, contextOf(t, e, "talk"))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestLeafRow(t *testing.T) {
+	llm := summing(5, 5)
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 20)})
+	first, second := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 1, 2, 3, 9, 59, 0, time.UTC)
+	pad := strings.Repeat(" ", 29)
+	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{
+		{Text: "hello world" + pad, SaidAt: first}, {Text: "second msg" + pad + " ", SaidAt: second}, {Text: "the tail", SaidAt: noon}}}); err != nil {
+		t.Fatal(err)
+	}
+	compacted(t, e, engine.CompactRequest{Force: true})
+	if want := "[2026-01-02 03:04 UTC]\nhello world\n\n[2026-01-02 03:09 UTC]\nsecond msg"; !strings.Contains(llm.Calls()[0].Prompt, want) {
+		t.Errorf("I1: the prompt is %s, want in it %s", llm.Calls()[0].Prompt, want)
+	}
+	row := rowsOf(t, e, "SELECT kind, depth, tokens, earliest_at, latest_at, source_tokens, descendants, messages, level, model, fallback FROM summaries")[0]
+	if diff := cmp.Diff([]any{"leaf", int32(0), int32(5), first, second, int32(20), int32(0), int32(2), "normal", "scripted", false}, row); diff != "" {
+		t.Errorf("I1 (-want +got):\n%s", diff)
+	}
+	links := rowsOf(t, e, "SELECT s.ordinal, s.kind, m.seq FROM summary_sources AS s JOIN messages AS m ON m.id = s.source ORDER BY s.ordinal")
+	if diff := cmp.Diff([][]any{{int32(0), "message", int32(1)}, {int32(1), "message", int32(2)}}, links); diff != "" {
+		t.Errorf("links (-want +got):\n%s", diff)
+	}
+	if got := contextOf(t, e, "talk"); got != "L(5) m3" {
+		t.Errorf("context %s", got)
+	}
+}
+
+// TestPairs: a leaf never parts a call from its result (C10).
+func TestPairs(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 20)})
+	r := engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{
+		{Text: enginetest.Tokens(10)},
+		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "t1", Tool: "read", Input: enginetest.Tokens(9)}}},
+		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "read", Output: enginetest.Tokens(10)}}},
+		{Text: enginetest.Tokens(5)}, {Text: enginetest.Tokens(5)}}}
+	if _, err := e.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	compacted(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+	if got := contextOf(t, e, "talk"); got != "L(5) m4 m5" {
+		t.Errorf("context %s, want the leaf to cover the call and its result", got)
+	}
+}
+
+func TestReasons(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 100)})
+	said(t, e, "talk", 1)
+	for _, test := range []struct {
+		name    string
+		request engine.CompactRequest
+		want    engine.Compacted
+	}{
+		{"Z2", engine.CompactRequest{Budget: 1000}, engine.Compacted{Reached: true, Reason: "below threshold", TokensBefore: 1, TokensAfter: 1, Target: 750}},
+		{"Z4", engine.CompactRequest{Budget: 1000, Force: true, Mode: engine.CompactUnder}, engine.Compacted{Reached: true, Reason: "already under target", TokensBefore: 1, TokensAfter: 1, Target: 1000}},
+		{"Z5", engine.CompactRequest{Budget: 1000, Live: 5000, Force: true, Mode: engine.CompactUnder},
+			engine.Compacted{Reason: "live context still exceeds target", TokensBefore: 5000, TokensAfter: 5000, Target: 1000, Rounds: 1}},
+		{"A5", engine.CompactRequest{Budget: 1000, Live: 800}, engine.Compacted{Reason: "live context still exceeds target", TokensBefore: 800, TokensAfter: 800, Target: 750}},
+		{"Z7", engine.CompactRequest{Budget: 1000, Force: true}, engine.Compacted{Reached: true, Reason: "nothing to compact", TokensBefore: 1, TokensAfter: 1, Target: 750}},
+	} {
+		got := compacted(t, e, test.request)
+		got.ConversationID = ""
+		if diff := cmp.Diff(&test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	if c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "nobody", Budget: 100}); err != nil || c.Changed || c.Reason != "no conversation found for session" {
+		t.Errorf("Z3: %+v, %v", c, err)
+	}
+	for _, r := range []engine.CompactRequest{{Conversation: "talk"}, {Conversation: "talk", Budget: -1}, {Budget: 1}, {Conversation: "talk", Budget: 1, Mode: "all"},
+		{Conversation: "talk", Budget: 1, Target: 3}} {
+		if _, err := e.Compact(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%+v: %v, want ErrInvalid", r, err)
+		}
+	}
+}
