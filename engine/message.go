@@ -27,7 +27,7 @@ type Message struct {
 	// Tokens is what the message costs in a context, as the conversation's estimator counts: text, caption, the calls of tools and
 	// their results, and 1,600 for each image.
 	Tokens int `json:"tokens"`
-	// SetAside says why the message left the context without a summary; empty: it did not. Append takes AsideOffBranch and AsideEvent.
+	// SetAside says why the message left the context without a summary; empty: it did not. Append takes AsideNew, AsideOffBranch and AsideEvent.
 	SetAside   SetAside  `json:"set_aside,omitempty"`
 	SetAsideAt time.Time `json:"set_aside_at,omitzero"`
 	// Raw is what the host wrote, byte for byte; kept, not shown.
@@ -143,7 +143,7 @@ func (m *Message) normalise(at time.Time) error {
 	m.SetAsideAt = time.Time{}
 	if m.SetAside != "" {
 		m.SetAsideAt = at
-		if err := member("set_aside", m.SetAside, []SetAside{AsideOffBranch, AsideEvent}); err != nil {
+		if err := member("set_aside", m.SetAside, []SetAside{AsideNew, AsideOffBranch, AsideEvent}); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,142 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// folded is a conversation of 12 messages of 50 tokens, the oldest ten of them below one summary of depth 1.
+func folded(t *testing.T, llm engine.LLM) *engine.Engine {
+	t.Helper()
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 10))})
+	r := engine.AppendRequest{Conversation: "talk"}
+	for i := range 12 {
+		r.Messages = append(r.Messages, engine.Message{Key: fmt.Sprint("k", i+1), SaidAt: noon,
+			Text: fmt.Sprintf("Turn %d. %s", i+1, strings.Repeat("The harbor crane was painted blue. ", 6))[:200]})
+	}
+	if _, err := e.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	compacted(t, e, engine.CompactRequest{Force: true})
+	return e
+}
+
+func TestRetryFallbacks(t *testing.T) {
+	down := true
+	llm := answers("")
+	llm.Answer = failingWhile(&down, "gist of it, in nine or ten short words")
+	e := folded(t, llm)
+	if n := rowsOf(t, e, "SELECT count(*) FROM summaries WHERE fallback")[0][0].(int64); n != 6 {
+		t.Fatalf("%d fallbacks, want 6 (%s)", n, contextOf(t, e, "talk"))
+	}
+	ids := rowsOf(t, e, "SELECT id FROM summaries ORDER BY id")
+	if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); !errors.Is(err, errDown) || len(r.Rewritten) != 0 || r.Left != 6 {
+		t.Errorf("while it is down: %+v, %v", r, err)
+	}
+	down = false
+	r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{Conversation: "talk"})
+	if err != nil || len(r.Rewritten) != 6 || r.Left != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if diff := cmp.Diff(ids, rowsOf(t, e, "SELECT id FROM summaries WHERE NOT fallback AND attempts = 2 AND model = 'scripted' ORDER BY id")); diff != "" {
+		t.Errorf("ids (-before +after):\n%s", diff)
+	}
+	if got := recalled(t, e, engine.RecallQuery{Text: "gist", Kinds: []engine.Kind{engine.SummaryKind}}); len(got) != 6 {
+		t.Errorf("recalled %v, want the six new texts", got)
+	}
+	if _, err := enginetest.Open(t, engine.Options{}).RetryFallbacks(t.Context(), engine.RetryRequest{}); !errors.Is(err, engine.ErrNoLLM) {
+		t.Errorf("without a model: %v", err)
+	}
+}
+
+func TestRewriteByHand(t *testing.T) {
+	e := folded(t, summing(10, 8))
+	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE depth = 0 ORDER BY first_seq LIMIT 1")[0][0].(string)
+	s, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: leaf[len(leaf)-8:], Text: "The crane is blue since spring."})
+	if err != nil || s.ID != leaf || s.Tokens != 8 || s.Model != "by hand" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if got := rowsOf(t, e, "SELECT descendant_tokens FROM summaries WHERE depth = 1")[0][0]; got != int32(48) {
+		t.Errorf("the summary above counts %v tokens below it, want 48", got)
+	}
+	for _, r := range []engine.RewriteRequest{{ID: leaf, Text: " \n"}, {ID: leaf, Text: enginetest.Tokens(100)}, {ID: leaf, Text: "a\xff"}} {
+		if _, err := e.RewriteSummary(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%q: %v, want ErrInvalid", r.Text, err)
+		}
+	}
+	if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: "sum_nobody", Text: "x"}); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("unknown: %v", err)
+	}
+}
+
+func TestDissolve(t *testing.T) {
+	e := folded(t, summing(10, 8))
+	if got := contextOf(t, e, "talk"); got != "D1(8) m11 m12" {
+		t.Fatal(got)
+	}
+	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE depth = 0 LIMIT 1")[0][0].(string)
+	if _, err := e.DissolveSummary(t.Context(), engine.DissolveRequest{ID: leaf}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("below another summary: %v, want ErrInvalid", err)
+	}
+	for _, want := range []string{"L(10) L(10) L(10) L(10) L(10) m11 m12", "m1 m2 L(10) L(10) L(10) L(10) m11 m12"} {
+		items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: "talk"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.DissolveSummary(t.Context(), engine.DissolveRequest{ID: items[0].Ref}); err != nil {
+			t.Fatal(err)
+		}
+		if got := contextOf(t, e, "talk"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		enginetest.Check(t, e)
+	}
+}
+
+func TestAdoptSummary(t *testing.T) {
+	e := folded(t, summing(10, 8))
+	request := engine.AdoptRequest{Conversation: "talk", Key: "c1", Text: "What the host made of it.", FirstKept: "k12"}
+	s, changed, err := e.AdoptSummary(t.Context(), request)
+	if err != nil || !changed || s.Messages != 11 || s.FirstSeq != 1 || s.LastSeq != 11 || s.SourceTokens != 550 || s.Level != engine.HostMade {
+		t.Fatalf("%+v, %t, %v", s, changed, err)
+	}
+	if got := contextOf(t, e, "talk"); got != "L(7) m12" {
+		t.Errorf("context %s", got)
+	}
+	again, changed, err := e.AdoptSummary(t.Context(), request)
+	if err != nil || changed || again.ID != s.ID {
+		t.Errorf("the same again: %+v, %t, %v", again, changed, err)
+	}
+	if n := rowsOf(t, e, "SELECT count(*) FROM summaries")[0][0]; n != int64(1) {
+		t.Errorf("%v summaries, want those it covers gone", n)
+	}
+	if _, changed, err := e.AdoptSummary(t.Context(), engine.AdoptRequest{Conversation: "talk", Key: "c2", Text: "All of it."}); err != nil || !changed {
+		t.Errorf("everything: %t, %v", changed, err)
+	}
+	for _, r := range []engine.AdoptRequest{{Conversation: "talk", Text: " "}, {Text: "x"}} {
+		if _, _, err := e.AdoptSummary(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%+v: %v, want ErrInvalid", r, err)
+		}
+	}
+	for _, r := range []engine.AdoptRequest{{Conversation: "nobody", Text: "x"}, {Conversation: "talk", Text: "x", FirstKept: "k99"}} {
+		if _, _, err := e.AdoptSummary(t.Context(), r); !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("%+v: %v, want ErrNotFound", r, err)
+		}
+	}
+}
+
+func TestNeedsCompaction(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Conversation: small(2, 100)})
+	said(t, e, "talk", times(20, 10)...)
+	n, err := e.NeedsCompaction(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 200, Live: 160})
+	if diff := cmp.Diff(engine.Need{Stored: 200, Current: 200, Threshold: 150, Over: true, RawOutside: 180, LeafDue: true, Items: 20, RawMessages: 20}, n); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
