@@ -166,14 +166,20 @@ type compaction struct {
 	policy window.Policy
 	result *Compacted
 	stored int // tokens of the context, as last seen
+	oldest int // how many of the oldest messages planning reads
+	first  *contextView
 }
 
+// fewOldest is how many of the oldest messages are read at first.
+const fewOldest = 256
+
 func (k *compaction) run(ctx context.Context) error {
-	view, err := k.view(ctx, 1)
+	k.oldest = fewOldest
+	view, err := k.view(ctx)
 	if err != nil {
 		return err
 	}
-	k.stored = view.tokens
+	k.first, k.stored = view, view.tokens
 	over, current, threshold := k.policy.Over(view.tokens, k.r.Live, k.r.Budget)
 	k.result.TokensBefore, k.result.TokensAfter, k.result.Target = current, current, threshold
 	due := over || view.outside >= k.policy.LeafChunkTokens
@@ -304,10 +310,20 @@ func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
 
 // plan reads as much of the context as the next pass needs.
 func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextView, window.Step, bool, error) {
-	for chunks := 2; ; chunks *= 4 {
-		view, err := k.view(ctx, chunks)
-		if err != nil {
-			return nil, window.Step{}, false, err
+	if k.policy.MaxPasses > 0 && sweep.Passes() >= k.policy.MaxPasses {
+		_, ok := sweep.Next(nil, 0)
+		return nil, window.Step{}, ok, nil
+	}
+	if len(sweep.Vain()) > 0 {
+		k.oldest = lastPosition // what is left to try may lie anywhere
+	}
+	for ; ; k.oldest = min(4*k.oldest, lastPosition) {
+		view := k.first
+		if k.first = nil; view == nil {
+			var err error
+			if view, err = k.view(ctx); err != nil {
+				return nil, window.Step{}, false, err
+			}
 		}
 		step, ok := sweep.Next(view.oldest, len(view.oldest))
 		if !ok || step.Kind == window.Condensed || view.oldest[step.Hi-1].Position < view.complete {
@@ -316,10 +332,10 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 	}
 }
 
-// view reads the oldest messages up to so many chunks of a leaf.
-func (k *compaction) view(ctx context.Context, chunks int) (view *contextView, err error) {
+// view reads the context as far as planning needs it.
+func (k *compaction) view(ctx context.Context) (view *contextView, err error) {
 	err = k.e.read(ctx, "read context", func(c *connection) error {
-		view, err = k.e.view(ctx, c, k.v.ID, k.policy, k.r.Budget, chunks*k.policy.LeafChunkTokens)
+		view, err = k.e.view(ctx, c, k.v.ID, k.policy, k.r.Budget, k.oldest)
 		return err
 	})
 	return view, err

@@ -109,7 +109,6 @@ type summaryInput struct {
 	instructions string
 	lastResort   bool // when the model fails, do without it
 	fileIDs      []string
-	rarity       map[string]float64
 
 	// what the summary will say of its sources
 	firstSeq, lastSeq, messages, sourceTokens, descendants, descendantTokens int

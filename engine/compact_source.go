@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"math"
 	"strings"
 	"time"
 
@@ -19,10 +18,7 @@ func (e *Engine) summaryInput(ctx context.Context, c *connection, v *Conversatio
 		in.kind, in.depth = window.Condensed, items[0].Depth+1
 		return in, e.readSummaries(ctx, c, in, items)
 	}
-	if err := e.readMessages(ctx, c, in, items); err != nil {
-		return nil, err
-	}
-	return in, in.weigh(ctx, c)
+	return in, e.readMessages(ctx, c, in, items)
 }
 
 // readMessages takes messages as sources.
@@ -114,24 +110,25 @@ func (in *summaryInput) source() string {
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
 
-// weigh reads how rare the words of the messages are, as the index has them.
-func (in *summaryInput) weigh(ctx context.Context, c *connection) error {
-	in.rarity = map[string]float64{}
-	return c.each(ctx, "term_rarity", func(rows *sql.Rows) error {
-		var term string
-		var idf float64
-		err := rows.Scan(&term, &idf)
-		in.rarity[term] = idf
-		return err
-	}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(in.firstSeq)), sql.Named("to", int64(in.lastSeq)))
-}
-
-// rare is the rarity of a term for the extractive summariser; nil where the index was not asked.
-func (in *summaryInput) rare() func(string) float64 {
-	if len(in.rarity) == 0 {
-		return nil
+// rarity tells the extractive summariser how rare a term is, as the index has it. Of summaries nil: their own words count.
+func (e *Engine) rarity(ctx context.Context, in *summaryInput) (func(string) float64, error) {
+	if in.kind != window.Leaf {
+		return nil, nil
 	}
-	return func(term string) float64 { return math.Max(in.rarity[term], 0) }
+	rarity := map[string]float64{}
+	err := e.read(ctx, "term rarity", func(c *connection) error {
+		return c.each(ctx, "term_rarity", func(rows *sql.Rows) error {
+			var term string
+			var idf float64
+			err := rows.Scan(&term, &idf)
+			rarity[term] = max(idf, 0)
+			return err
+		}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(in.firstSeq)), sql.Named("to", int64(in.lastSeq)))
+	})
+	if err != nil || len(rarity) == 0 {
+		return nil, err
+	}
+	return func(term string) float64 { return rarity[term] }, nil
 }
 
 // label says when a message was said, and by whom unless it was the user.

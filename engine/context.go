@@ -61,85 +61,97 @@ type contextView struct {
 	contextTotals
 	oldest   []window.Item // before the tail: all summaries, and messages as far as they are complete
 	complete int           // up to which position no message is missing in oldest
-	tail     int           // position of the first item of the tail; math.MaxInt32: there is none
+	tail     int           // position of the first item of the tail; lastPosition: there is none
 	outside  int           // tokens of the messages before the tail
-}
-
-// view reads a context. The oldest messages are read up to so many tokens; 0: all.
-func (e *Engine) view(ctx context.Context, c *connection, conversationID string, p window.Policy, budget, tokens int) (*contextView, error) {
-	v := &contextView{tail: math.MaxInt32, complete: math.MaxInt32}
-	var err error
-	if v.contextTotals, err = totalsOf(ctx, c, conversationID); err != nil || v.items == 0 {
-		return v, err
-	}
-	newest, err := tailRegion(ctx, c, conversationID, p)
-	if err != nil {
-		return nil, err
-	}
-	v.outside = v.rawTokens
-	if at := p.Tail(newest, budget); at < len(newest) {
-		v.tail = newest[at].Position
-		for _, i := range newest[at:] {
-			if !i.Summary {
-				v.outside -= i.Tokens
-			}
-		}
-	}
-	if tokens <= 0 {
-		tokens = math.MaxInt32
-	}
-	last := 0
-	err = c.each(ctx, "context_oldest", func(rows *sql.Rows) error {
-		var running int64
-		i, err := scanItem(rows, &running)
-		v.oldest = append(v.oldest, i)
-		if !i.Summary && running > int64(tokens) && v.complete == math.MaxInt32 {
-			v.complete = i.Position - 1
-		}
-		last = i.Position
-		return err
-	}, sql.Named("conversation_id", conversationID), sql.Named("before", int64(v.tail)), sql.Named("tokens", int64(tokens)))
-	if err != nil {
-		return nil, err
-	}
-	return v, fillCalls(ctx, c, conversationID, v.oldest, min(v.complete, last))
 }
 
 // tailMargin is how many messages beyond the most that the tail can have are read with it, so that its beginning parts no call from its result.
 const tailMargin = 64
 
-// tailRegion reads the newest items, more than the tail can have.
-func tailRegion(ctx context.Context, c *connection, conversationID string, p window.Policy) ([]window.Item, error) {
+// lastPosition is after every message.
+const lastPosition = math.MaxInt32
+
+// view reads a context: of the messages at least so many of the oldest, and the newest.
+func (e *Engine) view(ctx context.Context, c *connection, conversationID string, p window.Policy, budget, oldest int) (*contextView, error) {
+	v := &contextView{tail: lastPosition}
+	var newest, complete, summary int
+	_, err := c.one(ctx, "context_ends", []any{&v.items, &v.messages, &v.tokens, &v.rawTokens, &newest, &complete, &summary},
+		sql.Named("conversation_id", conversationID), sql.Named("newest", int64(max(p.TailCount, 0)+tailMargin)), sql.Named("oldest", int64(oldest)))
+	if err != nil || v.items == 0 {
+		return v, err
+	}
+	if v.complete = complete; summary > complete || v.messages <= oldest {
+		v.complete = lastPosition // what lies between the summaries must show
+	}
+	region, err := tailRegion(ctx, c, conversationID, p, newest)
+	if err != nil {
+		return nil, err
+	}
+	v.outside = v.rawTokens
+	if at := p.Tail(region, budget); at < len(region) {
+		v.tail = region[at].Position
+		for _, i := range region[at:] {
+			if !i.Summary {
+				v.outside -= i.Tokens
+			}
+		}
+	}
+	v.oldest, err = itemsBetween(ctx, c, conversationID, 0, v.tail-1, v.complete)
+	return v, err
+}
+
+// tailRegion reads the newest items, from a position on, or from the newest message of a user if that is older.
+func tailRegion(ctx context.Context, c *connection, conversationID string, p window.Policy, from int) ([]window.Item, error) {
+	items, err := itemsBetween(ctx, c, conversationID, from, lastPosition, lastPosition)
+	if err != nil || p.TailTokens < 0 {
+		return items, err
+	}
+	for _, i := range items {
+		if i.Role == window.User {
+			return items, nil
+		}
+	}
+	var asked int
+	if _, err := c.one(ctx, "context_asked", []any{&asked}, sql.Named("conversation_id", conversationID)); err != nil || asked == 0 {
+		return items, err
+	}
+	return itemsBetween(ctx, c, conversationID, asked, lastPosition, lastPosition)
+}
+
+// itemsBetween reads items from one position to another; of the messages only those up to a third.
+func itemsBetween(ctx context.Context, c *connection, conversationID string, from, to, messagesTo int) ([]window.Item, error) {
 	var items []window.Item
-	err := c.each(ctx, "context_newest", func(rows *sql.Rows) error {
+	err := c.each(ctx, "context_items", func(rows *sql.Rows) error {
 		i, err := scanItem(rows)
 		items = append(items, i)
 		return err
-	}, sql.Named("conversation_id", conversationID), sql.Named("messages", int64(max(p.TailCount, 0)+tailMargin)))
-	if err != nil || len(items) == 0 {
+	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to)), sql.Named("messages_to", int64(min(to, messagesTo))))
+	if err != nil {
 		return nil, err
 	}
-	return items, fillCalls(ctx, c, conversationID, items, items[len(items)-1].Position)
+	return items, fillCalls(ctx, c, conversationID, items)
 }
 
-// scanItem reads a row of the queries context_newest and context_oldest.
-func scanItem(rows *sql.Rows, more ...any) (i window.Item, err error) {
+// scanItem reads a row of the query context_items.
+func scanItem(rows *sql.Rows) (i window.Item, err error) {
 	var kind Kind
-	err = rows.Scan(append([]any{&i.Position, &kind, &i.Ref, &i.Tokens, &i.Depth, &i.Role}, more...)...)
+	err = rows.Scan(&i.Position, &kind, &i.Ref, &i.Tokens, &i.Depth, &i.Role)
 	i.Summary = kind == SummaryKind
 	return i, err
 }
 
-// fillCalls reads which calls of tools the messages among items make and answer, up to a position.
-func fillCalls(ctx context.Context, c *connection, conversationID string, items []window.Item, to int) error {
-	if len(items) == 0 {
-		return nil
-	}
+// fillCalls reads which calls of tools the messages among items make and answer.
+func fillCalls(ctx context.Context, c *connection, conversationID string, items []window.Item) error {
 	at := make(map[int]*window.Item, len(items))
+	from, to := lastPosition, 0
 	for i := range items {
-		if !items[i].Summary {
-			at[items[i].Position] = &items[i]
+		if p := items[i].Position; !items[i].Summary {
+			at[p] = &items[i]
+			from, to = min(from, p), max(to, p)
 		}
+	}
+	if len(at) == 0 {
+		return nil
 	}
 	return c.each(ctx, "context_calls", func(rows *sql.Rows) error {
 		var seq int
@@ -154,5 +166,5 @@ func fillCalls(ctx context.Context, c *connection, conversationID string, items 
 			i.Calls = append(i.Calls, call)
 		}
 		return err
-	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(items[0].Position)), sql.Named("to", int64(to)))
+	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to)))
 }

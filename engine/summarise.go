@@ -39,7 +39,7 @@ func (e *Engine) summarise(ctx context.Context, in *summaryInput) (made summaris
 	policy := e.opts.Conversation.policy()
 	s := &summariser{e: e, in: in, source: source, estimator: estimator, policy: policy, escalation: policy.Escalation(in.stored, in.kind)}
 	if e.opts.LLM == nil {
-		return s.extract(s.length(false), summarised{}), nil
+		return s.extract(ctx, s.length(false), summarised{})
 	}
 	for _, level := range []window.Level{window.Normal, window.Aggressive} {
 		answer, err := s.ask(ctx, level == window.Aggressive)
@@ -62,7 +62,7 @@ func (e *Engine) summarise(ctx context.Context, in *summaryInput) (made summaris
 		}
 	}
 	made.fallback = true
-	return s.extract(min(s.escalation.Target, e.opts.Conversation.FallbackMaxTokens), made), nil
+	return s.extract(ctx, min(s.escalation.Target, e.opts.Conversation.FallbackMaxTokens), made)
 }
 
 // summariser is the making of one summary.
@@ -120,15 +120,19 @@ func (s *summariser) ask(ctx context.Context, aggressive bool) (string, error) {
 }
 
 // extract picks sentences of the source up to a target, or cuts it.
-func (s *summariser) extract(target int, made summarised) summarised {
+func (s *summariser) extract(ctx context.Context, target int, made summarised) (summarised, error) {
+	rarity, err := s.e.rarity(ctx, s.in)
+	if err != nil {
+		return made, err
+	}
 	target = min(target, s.in.stored-1)
 	made.model, made.level = extractiveModel, Extractive
-	made.text = s.e.analyzer.Extract(text.ExtractInput{Passages: s.in.passages, Target: target, Tokens: s.estimator.Tokens, Rarity: s.in.rare()})
+	made.text = s.e.analyzer.Extract(text.ExtractInput{Passages: s.in.passages, Target: target, Tokens: s.estimator.Tokens, Rarity: rarity})
 	if made.text == "" {
 		made.level, made.text = Truncated, window.Cut(s.source, target, s.estimator.Tokens)
 	}
 	made.tokens = s.estimator.Tokens(made.text)
-	return made
+	return made, nil
 }
 
 // echoes reports whether an answer gives back its source: nothing in it is the model's own, and there is nearly all of the source.

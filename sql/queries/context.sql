@@ -14,44 +14,28 @@ LEFT JOIN summaries AS s ON i.kind = 'summary' AND s.id = i.ref
 WHERE i.conversation_id = $conversation_id
 ORDER BY i.position;
 
--- name: context_newest
--- The newest items: so many messages, what lies between them, and everything since the newest message of a user.
-WITH items AS (
-    SELECT position, kind, ref, tokens FROM context_items WHERE conversation_id = $conversation_id
-),
-counted AS (
-    SELECT list_min(max(position, $messages::BIGINT)) AS first FROM items WHERE kind = 'message'
-),
-asked AS (
-    SELECT max(seq) AS first FROM messages
-    WHERE conversation_id = $conversation_id AND role = 'user' AND seq IN (SELECT position FROM items WHERE kind = 'message')
-)
-SELECT i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, '')
-FROM items AS i
-CROSS JOIN counted
-CROSS JOIN asked
-LEFT JOIN messages AS m ON i.kind = 'message' AND m.conversation_id = $conversation_id AND m.seq = i.position
-LEFT JOIN summaries AS s ON i.kind = 'summary' AND s.id = i.ref
-WHERE i.position >= least(counted.first, coalesce(asked.first, counted.first))
-ORDER BY i.position;
+-- name: context_ends
+-- The size of a context, where its newest and its oldest messages begin and end (so many of each), and where its last summary stands.
+SELECT count(*), count(*) FILTER (kind = 'message'), coalesce(sum(tokens), 0)::BIGINT, coalesce(sum(tokens) FILTER (kind = 'message'), 0)::BIGINT,
+    coalesce(list_min(max(position, $newest::BIGINT) FILTER (kind = 'message')), 0), coalesce(list_max(min(position, $oldest::BIGINT) FILTER (kind = 'message')), 0),
+    coalesce(max(position) FILTER (kind = 'summary'), 0)
+FROM context_items
+WHERE conversation_id = $conversation_id;
 
--- name: context_oldest
--- The oldest items before a position: all summaries, and messages up to so many tokens. Of every run of messages beyond these the
--- first one stands for all, so that what lies between the summaries shows.
-WITH items AS (
-    SELECT position, kind, ref, tokens, lag(kind) OVER (ORDER BY position) AS before,
-        sum(CASE kind WHEN 'message' THEN tokens ELSE 0 END) OVER (ORDER BY position) AS running
-    FROM context_items
-    WHERE conversation_id = $conversation_id AND position < $before
-),
-chosen AS (
-    SELECT position, kind, ref, tokens, running FROM items
-    WHERE kind = 'summary' OR running <= $tokens OR before IS DISTINCT FROM 'message'
-)
-SELECT i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, ''), i.running::BIGINT
-FROM chosen AS i
-LEFT JOIN messages AS m ON i.kind = 'message' AND m.conversation_id = $conversation_id AND m.seq = i.position
+-- name: context_asked
+-- The newest message of a user in the context.
+SELECT coalesce(max(seq), 0) FROM messages
+WHERE conversation_id = $conversation_id AND role = 'user'
+  AND seq IN (SELECT position FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message');
+
+-- name: context_items
+-- Items of a context from one position to another; of messages only those up to a third.
+SELECT i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, '')
+FROM context_items AS i
+LEFT JOIN (SELECT seq, role FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $messages_to) AS m
+    ON i.kind = 'message' AND m.seq = i.position
 LEFT JOIN summaries AS s ON i.kind = 'summary' AND s.id = i.ref
+WHERE i.conversation_id = $conversation_id AND i.position BETWEEN $from AND $to AND (i.kind = 'summary' OR i.position <= $messages_to)
 ORDER BY i.position;
 
 -- name: context_calls

@@ -99,17 +99,17 @@ WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ORDER BY seq;
 
 -- name: term_rarity
--- How rare the words of messages are, from one seq of a conversation to another, among all messages of the conversation.
+-- How rare the words of messages are, from one seq of a conversation to another, among all messages of the file.
 WITH documents AS (
-    SELECT doc_no, seq FROM messages WHERE conversation_id = $conversation_id
+    SELECT doc_no FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+),
+wanted AS MATERIALIZED (
+    SELECT DISTINCT term_no FROM postings WHERE doc_no IN (FROM documents)
+      AND doc_no BETWEEN (SELECT min(doc_no) FROM documents) AND (SELECT max(doc_no) FROM documents)
 ),
 counted AS (
-    SELECT p.term_no, count(*) AS documents, bool_or(d.seq BETWEEN $from AND $to) AS wanted
-    FROM postings AS p
-    JOIN documents AS d USING (doc_no)
-    GROUP BY p.term_no
+    SELECT term_no, count(*) AS documents FROM postings WHERE kind = 'message' AND term_no IN (FROM wanted) GROUP BY term_no
 )
-SELECT t.term, idf((SELECT count(*) FROM documents), c.documents)
+SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'), c.documents)
 FROM counted AS c
-JOIN terms AS t USING (term_no)
-WHERE c.wanted;
+JOIN terms AS t USING (term_no);
