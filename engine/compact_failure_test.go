@@ -120,11 +120,11 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("failure %d: %+v, %v", i, c, err)
 		}
 	}
-	if c := compacted(t, e, request); c.Reason != "circuit breaker open" || len(llm.Calls()) != 5 {
+	if c := compactTalk(t, e, request); c.Reason != "circuit breaker open" || len(llm.Calls()) != 5 {
 		t.Errorf("%+v after %d calls", c, len(llm.Calls()))
 	}
 	clock.advance(30*time.Minute - time.Second)
-	if c := compacted(t, e, request); c.Reason != "circuit breaker open" {
+	if c := compactTalk(t, e, request); c.Reason != "circuit breaker open" {
 		t.Errorf("too early: %+v", c)
 	}
 	clock.advance(time.Second)
@@ -144,11 +144,11 @@ func TestSpendGuard(t *testing.T) {
 		t.Errorf("%+v, %v, want it to stop after three calls", c, err)
 	}
 	clock.advance(29 * time.Minute)
-	if c := compacted(t, e, request); c.Calls != 0 || c.Reason != "the model's calls are spent for now" {
+	if c := compactTalk(t, e, request); c.Calls != 0 || c.Reason != "the model's calls are spent for now" {
 		t.Errorf("while it pauses: %+v", c)
 	}
 	clock.advance(2 * time.Minute)
-	if c := compacted(t, e, request); c.Calls != 3 || len(c.Passes) != 3 {
+	if c := compactTalk(t, e, request); c.Calls != 3 || len(c.Passes) != 3 {
 		t.Errorf("after the pause: %+v", c)
 	}
 }
@@ -160,7 +160,7 @@ func TestOutOfTime(t *testing.T) {
 	}}
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(100 * time.Millisecond) })})
 	said(t, e, "talk", times(40, 10)...)
-	c := compacted(t, e, engine.CompactRequest{Budget: 100})
+	c := compactTalk(t, e, engine.CompactRequest{Budget: 100})
 	if c.Reason != "out of time" || c.Reached || len(c.Passes) == 0 || len(c.Passes) > 3 {
 		t.Errorf("%+v", c)
 	}
@@ -232,7 +232,7 @@ func TestConflict(t *testing.T) {
 	if _, err := e.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	compacted(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, engine.CompactRequest{Force: true})
 	if got := contextOf(t, e, "talk"); got != "L(4) L(5) L(5) L(5) m19 m20" {
 		t.Errorf("context %s", got)
 	}
@@ -244,7 +244,7 @@ func TestDeferred(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, func(o *engine.ConversationOptions) { o.Deferred = true })})
 	said(t, e, "talk", times(20, 10)...)
 	for range 2 {
-		if c := compacted(t, e, engine.CompactRequest{Budget: 250}); c.Changed || c.Reason != "deferred" {
+		if c := compactTalk(t, e, engine.CompactRequest{Budget: 250}); c.Changed || c.Reason != "deferred" {
 			t.Fatalf("%+v", c)
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,27 +86,18 @@ func (e *Engine) readSummaries(ctx context.Context, c *connection, in *summaryIn
 func (in *summaryInput) refer(texts ...string) {
 	for _, s := range texts {
 		for _, id := range text.ParseFileIDs(s) {
-			if !contains(in.fileIDs, id) {
+			if !slices.Contains(in.fileIDs, id) {
 				in.fileIDs = append(in.fileIDs, id)
 			}
 		}
 	}
 }
 
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
-
-// source joins the passages, each below its label.
+// source joins the passages, each below its label; that of the user has only the time.
 func (in *summaryInput) source() string {
 	parts := make([]string, len(in.passages))
 	for i, p := range in.passages {
-		parts[i] = p.Label + "\n" + p.Text
+		parts[i] = strings.TrimSuffix(p.Label, " user") + "\n" + p.Text
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
@@ -131,13 +123,9 @@ func (e *Engine) rarity(ctx context.Context, in *summaryInput) (func(string) flo
 	return func(term string) float64 { return rarity[term] }, nil
 }
 
-// label says when a message was said, and by whom unless it was the user.
+// label says when a message was said, and by whom.
 func (m *Message) label(at *time.Location) string {
-	label := "[" + moment(m.SaidAt, at) + "]"
-	if who := or(m.Speaker, unless(m.Role, "user")); who != "" {
-		label += " " + who
-	}
-	return label
+	return "[" + moment(m.SaidAt, at) + "] " + or(m.Speaker, m.Role)
 }
 
 // moment is a time as summaries give it.

@@ -92,7 +92,7 @@ func contextOf(t *testing.T, e *engine.Engine, conversation string) string {
 	return strings.Join(words, " ")
 }
 
-func compacted(t *testing.T, e *engine.Engine, r engine.CompactRequest) *engine.Compacted {
+func compactTalk(t *testing.T, e *engine.Engine, r engine.CompactRequest) *engine.Compacted {
 	t.Helper()
 	r.Conversation = "talk"
 	c, err := e.Compact(t.Context(), r)
@@ -131,7 +131,7 @@ func TestSweeps(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: test.options})
 			said(t, e, "talk", test.said...)
-			c := compacted(t, e, test.request)
+			c := compactTalk(t, e, test.request)
 			if test.want != "" {
 				if got := contextOf(t, e, "talk"); got != test.want {
 					t.Errorf("context\n%s, want\n%s", got, test.want)
@@ -148,7 +148,7 @@ func TestSweepShowsWhatCameBefore(t *testing.T) {
 	llm := summing(5, 5)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(4, 50)})
 	said(t, e, "talk", times(20, 10)...)
-	compacted(t, e, engine.CompactRequest{Budget: 200})
+	compactTalk(t, e, engine.CompactRequest{Budget: 200})
 	calls := llm.Calls()
 	if len(calls) != 2 || !strings.Contains(calls[0].Prompt, "(none)") || strings.Count(calls[1].Prompt, "(none)") != strings.Count(calls[0].Prompt, "(none)")-1 {
 		t.Errorf("%d calls; want the second to show the summary of the first", len(calls))
@@ -158,7 +158,7 @@ func TestSweepShowsWhatCameBefore(t *testing.T) {
 func TestCondensedCounters(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{LLM: summing(10, 8), Conversation: small(2, 100, fanouts(2, 10))})
 	said(t, e, "talk", times(12, 50)...)
-	compacted(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, engine.CompactRequest{Force: true})
 	row := rowsOf(t, e, "SELECT descendants, descendant_tokens, source_tokens, messages, first_seq, last_seq, kind FROM summaries WHERE depth = 1")[0]
 	if diff := cmp.Diff([]any{int32(5), int32(50), int32(500), int32(10), int32(1), int32(10), "condensed"}, row); diff != "" {
 		t.Errorf("D5 (-want +got):\n%s", diff)
@@ -184,7 +184,7 @@ func TestIncremental(t *testing.T) {
 		said(t, e, "talk", test.said...)
 		var got []string
 		for range test.want {
-			compacted(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+			compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
 			got = append(got, contextOf(t, e, "talk"))
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -202,7 +202,7 @@ func TestLeafRow(t *testing.T) {
 		{Text: "hello world" + pad, SaidAt: first}, {Text: "second msg" + pad + " ", SaidAt: second}, {Text: "the tail", SaidAt: noon}}}); err != nil {
 		t.Fatal(err)
 	}
-	compacted(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, engine.CompactRequest{Force: true})
 	if want := "[2026-01-02 03:04 UTC]\nhello world\n\n[2026-01-02 03:09 UTC]\nsecond msg"; !strings.Contains(llm.Calls()[0].Prompt, want) {
 		t.Errorf("I1: the prompt is %s, want in it %s", llm.Calls()[0].Prompt, want)
 	}
@@ -230,7 +230,7 @@ func TestPairs(t *testing.T) {
 	if _, err := e.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	compacted(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+	compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
 	if got := contextOf(t, e, "talk"); got != "L(5) m4 m5" {
 		t.Errorf("context %s, want the leaf to cover the call and its result", got)
 	}
@@ -251,7 +251,7 @@ func TestReasons(t *testing.T) {
 		{"A5", engine.CompactRequest{Budget: 1000, Live: 800}, engine.Compacted{Reason: "live context still exceeds target", TokensBefore: 800, TokensAfter: 800, Target: 750}},
 		{"Z7", engine.CompactRequest{Budget: 1000, Force: true}, engine.Compacted{Reached: true, Reason: "nothing to compact", TokensBefore: 1, TokensAfter: 1, Target: 750}},
 	} {
-		got := compacted(t, e, test.request)
+		got := compactTalk(t, e, test.request)
 		got.ConversationID = ""
 		if diff := cmp.Diff(&test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)

@@ -39,7 +39,6 @@ type Engine struct {
 	size   atomic.Int64 // documents in the file, about
 	grants grants
 
-
 	compacting taken
 	tried      inVain
 	model      modelGuard

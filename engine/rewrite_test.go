@@ -24,7 +24,7 @@ func folded(t *testing.T, llm engine.LLM) *engine.Engine {
 	if _, err := e.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	compacted(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, engine.CompactRequest{Force: true})
 	return e
 }
 
