@@ -119,6 +119,7 @@ type assembly struct {
 	totals       contextSpan
 	contenders   []contender // in the order of the context
 	low          int         // all items from this position on are contenders
+	tailAt       int         // position of the first item of the fresh tail
 	depth        int         // of the deepest summary in the context
 	condensed    int         // summaries of depth 1 or more in the context
 	chosen       []contender

@@ -1,28 +1,27 @@
 package engine
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
-	"slices"
 
 	"github.com/mallardmem/mallard/engine/window"
 )
 
 // choose settles which contenders are shown.
 func (a *assembly) choose() {
-	items := make([]window.Item, len(a.contenders))
 	scores := make([]float64, len(a.contenders))
 	relevant := false
+	tail := len(a.contenders)
 	for i := range a.contenders {
-		items[i], scores[i] = a.contenders[i].plan, a.contenders[i].Score
+		scores[i] = a.contenders[i].Score
 		relevant = relevant || scores[i] > 0
+		if a.contenders[i].Position >= a.tailAt {
+			tail = min(tail, i)
+		}
 	}
 	if !relevant {
 		scores = nil
 	}
-	tail := a.policy.Tail(items, a.request.Budget)
-	selection := window.Select(items, window.SelectOptions{Budget: a.request.Budget, Tail: tail, Scores: scores})
+	selection := window.Select(a.plans(), window.SelectOptions{Budget: a.request.Budget, Tail: tail, Scores: scores})
 	for _, i := range selection.Indexes {
 		if i < tail {
 			a.tail++
@@ -72,38 +71,4 @@ func (a *assembly) shorten(tokens int) {
 func (a *assembly) reference(m *Message, b *Block, tokens int) string {
 	return fmt.Sprintf("[The result of %s, %d tokens, is left out here. Call %s with %s to read it.]",
 		or(b.Tool, "the tool"), tokens, or(a.request.ToolNames.Describe, "describe"), m.ID)
-}
-
-// largestImage in bytes that is shown. Providers refuse larger ones.
-const largestImage = 5 << 20
-
-// imageTypes are those that providers take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
-// loadImages reads the images that a user shows in what was chosen.
-func (a *assembly) loadImages(ctx context.Context, c *connection) error {
-	at := map[string][]*Block{}
-	for i := range a.chosen {
-		m := a.chosen[i].Message
-		if m == nil || m.Role == window.Assistant || m.Role == window.Tool {
-			continue
-		}
-		for j := range m.Blocks {
-			if b := &m.Blocks[j]; b.Type == ImageBlock && b.FileID != "" && slices.Contains(imageTypes, b.MIME) {
-				at[b.FileID] = append(at[b.FileID], b)
-			}
-		}
-	}
-	if len(at) == 0 {
-		return nil
-	}
-	return c.each(ctx, "assemble_images", func(rows *sql.Rows) error {
-		var id string
-		var content []byte
-		err := rows.Scan(&id, &content)
-		for _, b := range at[id] {
-			b.Data = content
-		}
-		return err
-	}, a.own(), sql.Named("ids", keys(at)), sql.Named("bytes", int64(largestImage)))
 }

@@ -87,13 +87,20 @@ func assembled(t testing.TB, e *engine.Engine, r engine.AssembleRequest) *engine
 	return a
 }
 
-func summarised(t testing.TB, e *engine.Engine, text string, from, to int) string {
+// summarised puts a summary in the place of the items of the context from one position to another.
+func summarised(t testing.TB, e *engine.Engine, text string, from, to int) (id string) {
 	t.Helper()
-	s, err := e.PutSummary(t.Context(), "c", engine.Summary{Text: text}, from, to)
+	made := engine.Made{Text: text, Tokens: (len(text) + 3) / 4}
+	for _, i := range assembled(t, e, engine.AssembleRequest{Budget: 1 << 30}).Items {
+		if i.Position >= from && i.Position <= to {
+			made.Sources = append(made.Sources, i.ID)
+		}
+	}
+	ids, err := e.AddSummaries(t.Context(), "c", func([]string) engine.Made { return made })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.ID
+	return ids[0]
 }
 
 func TestAssembleWithinABudget(t *testing.T) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
@@ -104,7 +105,15 @@ func output(b *Block) string {
 	return b.Output
 }
 
-// visible reports whether a block is an image that can be shown to a model; only what a user shows is.
-func visible(b *Block, role string) bool {
-	return b.Type == ImageBlock && len(b.Data) > 0 && role == window.User
+// imageURL is where a model finds an image: within the request, or at the address that the host gave; empty where it can't be shown.
+func imageURL(b *Block) string {
+	switch {
+	case b.Type != ImageBlock:
+		return ""
+	case len(b.Data) > 0:
+		return "data:" + b.MIME + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+	case strings.HasPrefix(b.Text, "https://"):
+		return b.Text
+	}
+	return ""
 }

@@ -26,11 +26,12 @@ type AnthropicBlock struct {
 	IsError   bool             `json:"is_error,omitempty"`
 }
 
-// AnthropicSource is an image; JSON has its Data as base64.
+// AnthropicSource is an image, by its address or in the request; JSON has its Data as base64.
 type AnthropicSource struct {
-	Type      string `json:"type"` // base64
-	MediaType string `json:"media_type"`
-	Data      []byte `json:"data"`
+	Type      string `json:"type"` // base64 or url
+	MediaType string `json:"media_type,omitempty"`
+	Data      []byte `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
 }
 
 // Anthropic gives the Guidance, for the system prompt, and the messages. Roles alternate and begin with a user's; the results of all
@@ -66,8 +67,10 @@ func anthropicBlock(b *Block, role string, names *callNames) AnthropicBlock {
 		return AnthropicBlock{Type: "tool_use", ID: names.call(b.CallID), Name: toolName(b.Tool), Input: arguments(b.Input)}
 	case b.Type == ToolResultBlock:
 		return AnthropicBlock{Type: "tool_result", ToolUseID: names.result(b.CallID), Content: output(b), IsError: b.IsError}
-	case visible(b, role):
-		return AnthropicBlock{Type: "image", Source: &AnthropicSource{"base64", b.MIME, b.Data}}
+	case role == window.User && len(b.Data) > 0:
+		return AnthropicBlock{Type: "image", Source: &AnthropicSource{Type: "base64", MediaType: b.MIME, Data: b.Data}}
+	case role == window.User && imageURL(b) != "":
+		return AnthropicBlock{Type: "image", Source: &AnthropicSource{Type: "url", URL: b.Text}}
 	}
 	return AnthropicBlock{Type: "text", Text: plainText([]Block{*b})}
 }

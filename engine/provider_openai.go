@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/base64"
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/window"
@@ -23,7 +22,7 @@ type OpenAIPart struct {
 	ImageURL *OpenAIImage `json:"image_url,omitempty"`
 }
 
-// OpenAIImage is an image as a data URL.
+// OpenAIImage is an image by its address, or as a data URL.
 type OpenAIImage struct {
 	URL string `json:"url"`
 }
@@ -71,9 +70,9 @@ func openAIMessage(m AssembledMessage, names *callNames) OpenAIMessage {
 		switch {
 		case b.Type == ToolCallBlock:
 			v.ToolCalls = append(v.ToolCalls, OpenAICall{names.call(b.CallID), "function", OpenAIFunction{toolName(b.Tool), string(arguments(b.Input))}})
-		case visible(b, m.Role):
+		case m.Role == window.User && imageURL(b) != "": // nobody else can show one
 			images = true
-			parts = append(parts, OpenAIPart{Type: "image_url", ImageURL: &OpenAIImage{"data:" + b.MIME + ";base64," + base64.StdEncoding.EncodeToString(b.Data)}})
+			parts = append(parts, OpenAIPart{Type: "image_url", ImageURL: &OpenAIImage{imageURL(b)}})
 		default:
 			parts = append(parts, OpenAIPart{Type: "text", Text: plainText(m.Blocks[i : i+1])})
 		}

@@ -73,7 +73,7 @@ func showMessage(m *Message) shownMessage {
 	}
 	if s.role == window.Tool && len(s.results) > 0 && len(s.rest) > 0 { // a tool says nothing but results
 		first := &s.results[0]
-		first.Output = strings.TrimSpace(first.Output + "\n" + plainText(s.rest))
+		first.Output = strings.TrimSpace(plainText(s.rest) + "\n" + first.Output)
 		s.rest = nil
 	}
 	return s
@@ -86,16 +86,17 @@ func shownBlocks(m *Message) (shown []Block) {
 			shown = append(shown, Block{Type: TextBlock, Text: text})
 		}
 	}
-	if !slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.Type == TextBlock }) {
+	speaks := func(b Block) bool { return b.Type == TextBlock || partKinds[b.Type] == "" }
+	if !slices.ContainsFunc(m.Blocks, speaks) {
 		add(m.Text)
 	}
 	for _, b := range m.Blocks {
-		switch b.Type {
-		case TextBlock:
+		switch {
+		case speaks(b):
 			add(b.Text)
-		case ToolCallBlock, ToolResultBlock, ImageBlock:
+		case b.Type == ToolCallBlock || b.Type == ToolResultBlock || b.Type == ImageBlock:
 			shown = append(shown, b)
-		case FileBlock:
+		case b.Type == FileBlock:
 			add(or(b.Text, attached(&b)))
 		}
 	}
@@ -108,7 +109,7 @@ func shownBlocks(m *Message) (shown []Block) {
 // attached is the line that stands for a file or an image.
 func attached(b *Block) string {
 	line := "[" + string(b.Type)
-	for _, s := range []string{b.FileName, b.MIME, b.FileID} {
+	for _, s := range []string{b.FileName, b.MIME, b.FileID, b.Text} {
 		if s != "" {
 			line += " | " + s
 		}

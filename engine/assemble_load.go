@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/mallardmem/mallard/engine/window"
+)
+
+// load reads what items say and makes them contenders.
+func (a *assembly) load(ctx context.Context, c *connection, items []contender) error {
+	if err := a.loadMessages(ctx, c, items); err != nil {
+		return err
+	}
+	if err := a.loadSummaries(ctx, c, items); err != nil {
+		return err
+	}
+	for i := range items {
+		if s := &items[i]; s.Message == nil && s.Summary == nil {
+			return fmt.Errorf("%w: context of conversation %s: no %s %s", ErrCorrupt, a.conversation.ID, s.Kind, s.ID)
+		}
+	}
+	a.contenders = append(items, a.contenders...)
+	slices.SortStableFunc(a.contenders, func(x, y contender) int { return x.Position - y.Position })
+	return nil
+}
+
+// loadMessages reads the messages among items, with their blocks.
+func (a *assembly) loadMessages(ctx context.Context, c *connection, items []contender) error {
+	at := make(map[int]*contender, len(items))
+	var positions []int32
+	for i := range items {
+		if !items[i].plan.Summary {
+			at[items[i].Position] = &items[i]
+			positions = append(positions, int32(items[i].Position))
+		}
+	}
+	if len(positions) == 0 {
+		return nil
+	}
+	from, to := positions[0], positions[len(positions)-1]
+	messages, parts := "assemble_messages", "assemble_parts"
+	args := []any{a.own(), sql.Named("from", from), sql.Named("to", to)}
+	if scattered := int(to-from) > 2*len(positions)+100; scattered {
+		messages, parts = "assemble_messages_at", "assemble_parts_at"
+		args = append(args, sql.Named("positions", positions))
+	}
+	err := c.each(ctx, messages, func(rows *sql.Rows) error {
+		m := &Message{ConversationID: a.conversation.ID}
+		err := rows.Scan(&m.ID, &m.Seq, &m.Role, textOf(&m.Speaker), &m.Text, textOf(&m.Caption), &m.SaidAt)
+		if s := at[m.Seq]; s != nil && s.ID == m.ID {
+			s.Message, s.plan.Role, m.Tokens = m, m.Role, s.stored
+		}
+		return err
+	}, args...)
+	if err != nil {
+		return err
+	}
+	return c.each(ctx, parts, func(rows *sql.Rows) error {
+		var seq int
+		var b Block
+		err := rows.Scan(&seq, &b.Type, textOf(&b.Text), textOf(&b.CallID), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), &b.IsError,
+			textOf(&b.FileName), textOf(&b.MIME), textOf(&b.FileID))
+		s := at[seq]
+		if s == nil || s.Message == nil {
+			return err
+		}
+		s.Message.Blocks = append(s.Message.Blocks, b)
+		switch {
+		case b.CallID == "":
+		case b.Type == ToolCallBlock:
+			s.plan.Calls = append(s.plan.Calls, b.CallID)
+		case b.Type == ToolResultBlock:
+			s.plan.Results = append(s.plan.Results, b.CallID)
+		}
+		return err
+	}, args...)
+}
+
+// loadSummaries reads the summaries among items, and renders them.
+func (a *assembly) loadSummaries(ctx context.Context, c *connection, items []contender) error {
+	at := map[string]*contender{}
+	var ids []string
+	for i := range items {
+		if items[i].plan.Summary {
+			at[items[i].ID] = &items[i]
+			ids = append(ids, items[i].ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var deep []string
+	err := c.each(ctx, "assemble_summaries", func(rows *sql.Rows) error {
+		s := &Summary{ConversationID: a.conversation.ID}
+		err := rows.Scan(&s.ID, &s.Kind, &s.Depth, &s.Text, &s.Tokens, &s.FirstSeq, &s.LastSeq, &s.EarliestAt, &s.LatestAt, &s.Messages, &s.SourceTokens,
+			&s.Descendants, &s.DescendantTokens)
+		at[s.ID].Summary = s
+		if s.Depth > 0 {
+			deep = append(deep, s.ID)
+		}
+		return err
+	}, a.own(), sql.Named("ids", ids))
+	if err != nil {
+		return err
+	}
+	if err := a.loadSources(ctx, c, deep, at); err != nil {
+		return err
+	}
+	for _, it := range at {
+		if it.Summary != nil {
+			it.Text = renderSummary(it.Summary, a.zone)
+			it.Tokens = a.estimator.Tokens(it.Text)
+			it.plan.Depth, it.plan.Tokens = it.Summary.Depth, it.Tokens
+		}
+	}
+	return nil
+}
+
+// loadSources reads which summaries those of some ids were made from.
+func (a *assembly) loadSources(ctx context.Context, c *connection, ids []string, at map[string]*contender) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	ordinals := map[string]int{}
+	err := c.each(ctx, "assemble_sources", func(rows *sql.Rows) error {
+		var id, source string
+		var ordinal int
+		err := rows.Scan(&id, &ordinal, &source)
+		s := at[id].Summary
+		s.Sources = append(s.Sources, Source{SummaryKind, source})
+		ordinals[source] = ordinal // a summary is the source of one other at most
+		return err
+	}, sql.Named("ids", ids))
+	for _, id := range ids {
+		slices.SortFunc(at[id].Summary.Sources, func(x, y Source) int { return ordinals[x.ID] - ordinals[y.ID] })
+	}
+	return err
+}
+
+// largestImage in bytes that is shown. Providers refuse larger ones.
+const largestImage = 5 << 20
+
+// imageTypes are those that providers take.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// loadImages reads the images that a user shows in what was chosen.
+func (a *assembly) loadImages(ctx context.Context, c *connection) error {
+	at := map[string][]*Block{}
+	for i := range a.chosen {
+		m := a.chosen[i].Message
+		if m == nil || m.Role == window.Assistant || m.Role == window.Tool {
+			continue
+		}
+		for j := range m.Blocks {
+			if b := &m.Blocks[j]; b.Type == ImageBlock && b.FileID != "" && slices.Contains(imageTypes, b.MIME) {
+				at[b.FileID] = append(at[b.FileID], b)
+			}
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	return c.each(ctx, "assemble_images", func(rows *sql.Rows) error {
+		var id string
+		var content []byte
+		err := rows.Scan(&id, &content)
+		for _, b := range at[id] {
+			b.Data = content
+		}
+		return err
+	}, a.own(), sql.Named("ids", keys(at)), sql.Named("bytes", int64(largestImage)))
+}

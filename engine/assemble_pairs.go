@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+)
+
+// partners reads the messages that hold the other half of a call and its result of which only one is a contender, and so on.
+func (a *assembly) partners(ctx context.Context, c *connection) error {
+	asked := map[string]bool{}
+	for !a.whole() {
+		var ids []string
+		for _, id := range a.halves() {
+			if !asked[id] {
+				asked[id] = true
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		known := map[int]bool{}
+		for i := range a.contenders {
+			known[a.contenders[i].Position] = true
+		}
+		var missing []int32
+		err := c.each(ctx, "assemble_partners", func(rows *sql.Rows) error {
+			var position int32
+			err := rows.Scan(&position)
+			if !known[int(position)] {
+				missing = append(missing, position)
+			}
+			return err
+		}, a.own(), sql.Named("calls", ids))
+		if err != nil {
+			return err
+		}
+		if err := a.loadAt(ctx, c, missing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// halves gives the ids of calls whose result is no contender, and of results that no contender before them calls for.
+func (a *assembly) halves() (ids []string) {
+	const called, answered, half = 1, 2, 3
+	state := map[string]int{}
+	for i := range a.contenders {
+		for _, id := range a.contenders[i].plan.Calls {
+			if state[id] != half {
+				state[id] = called
+			}
+		}
+		for _, id := range a.contenders[i].plan.Results {
+			switch state[id] {
+			case 0:
+				state[id] = half
+			case called:
+				state[id] = answered
+			}
+		}
+	}
+	for id, s := range state {
+		if s != answered {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
