@@ -17,7 +17,7 @@ func (a *assembly) settleTail(ctx context.Context, c *connection) error {
 	if err := a.untilUser(ctx, c); err != nil {
 		return err
 	}
-	for reach := 2 * tailMargin; ; reach *= 2 {
+	for reach := 2 * beforeTail; ; reach *= 2 {
 		items := a.plans()
 		tail := a.policy.Tail(items, a.request.Budget)
 		if a.low <= a.totals.first || margin(items, min(tail, nthNewest(items, a.policy.TailCount))) {
@@ -32,8 +32,8 @@ func (a *assembly) settleTail(ctx context.Context, c *connection) error {
 	}
 }
 
-// tailMargin is how many messages must be known before the fresh tail. A call and its result that are farther apart don't move its beginning.
-const tailMargin = 64
+// beforeTail is how many messages must be known before the fresh tail. A call and its result that are farther apart don't move its beginning.
+const beforeTail = 64
 
 // margin reports whether enough is known before an item for the fresh tail to begin there.
 func margin(items []window.Item, at int) bool {
@@ -46,7 +46,7 @@ func margin(items []window.Item, at int) bool {
 			messages++
 		}
 	}
-	return messages >= tailMargin
+	return messages >= beforeTail
 }
 
 // nthNewest is the index of the message that so many messages begin with, or 0.
