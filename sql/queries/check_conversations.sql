@@ -69,10 +69,16 @@ FROM (
 )
 WHERE position <= before
 UNION ALL
-SELECT 'context item in the midst of what a summary stands for', i.ref
-FROM summaries AS s
-ASOF JOIN items AS i ON i.conversation_id = s.conversation_id AND s.first_seq < i.position
-WHERE i.position <= s.last_seq
+SELECT 'context item in the midst of what a summary stands for', ref
+FROM (
+    SELECT ref, position, max(last_seq) OVER (PARTITION BY conversation_id ORDER BY position, ref IS NULL ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered
+    FROM (
+        SELECT conversation_id, position, ref, NULL AS last_seq FROM items
+        UNION ALL
+        SELECT conversation_id, first_seq, NULL, last_seq FROM summaries
+    )
+)
+WHERE ref IS NOT NULL AND position <= covered
 UNION ALL
 SELECT 'two active conversations of one name', name
 FROM conversations
