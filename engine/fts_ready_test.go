@@ -123,8 +123,13 @@ func TestFTSPostings(t *testing.T) {
 	ctx := t.Context()
 	_, err1 := e.RememberMany(ctx, []RememberRequest{
 		{Text: "Green tea, green tea"}, {Text: "black coffee", L1: "- coffee\n- coffee with milk", L2: "Coffee was had with cake."}, {Text: "…"}, {Text: "起重机 HB-412"}})
-	_, err2 := e.Append(ctx, AppendRequest{Conversation: "talk", Messages: []Message{{Text: "Tea or coffee?"}, {Speaker: "Ines", Text: "v1.2.3", Caption: "a cake"}}})
+	appended, err2 := e.Append(ctx, AppendRequest{Conversation: "talk", Messages: []Message{{Text: "Tea or coffee?"}, {Speaker: "Ines", Text: "v1.2.3", Caption: "a cake"}}})
 	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.AddSummaries(ctx, "talk", func([]string) Made {
+		return Made{Text: "Ines asked for tea; tea or cake was had", Tokens: 3, Sources: appended.IDs}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if ok, notice := ready(t, e, true); !ok {
@@ -158,7 +163,7 @@ func TestFTSPostings(t *testing.T) {
 				t.Errorf("no posting of kind %s: the test shows nothing of it", kind)
 			}
 		}
-		for _, asked := range [][]Kind{Kinds(), {MemoryKind}, {MessageKind}, {}} {
+		for _, asked := range [][]Kind{Kinds(), {MemoryKind}, {MessageKind}, {SummaryKind}, {}} {
 			found := 0
 			err := eachFTSHit(ctx, c, terms, asked, func(rows *sql.Rows) error {
 				var k key

@@ -62,7 +62,7 @@ func manyScripts(rng *rand.Rand) []string {
 	return words
 }
 
-// TestRawScoresOfFTS: on two thousand texts of one field, the extension's score times ln 10 is the raw score of recall.
+// TestRawScoresOfFTS: on three thousand texts of one field, the extension's score times ln 10 is the raw score of recall.
 func TestRawScoresOfFTS(t *testing.T) {
 	e := enginetest.Open(t, withFTS(t))
 	rng := rand.New(rand.NewPCG(10, 2000))
@@ -80,16 +80,23 @@ func TestRawScoresOfFTS(t *testing.T) {
 		memories[i].Text, messages[i].Text = text(), text()
 	}
 	_, err1 := e.RememberMany(t.Context(), memories)
-	_, err2 := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: messages})
-	if err := errors.Join(err1, err2); err != nil {
+	appended, err2 := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: messages})
+	summaries := make([]func([]string) engine.Made, len(messages))
+	for i := range summaries {
+		summaries[i] = func([]string) engine.Made {
+			return engine.Made{Text: text(), Tokens: 1, Sources: appended.IDs[i : i+1]}
+		}
+	}
+	_, err3 := e.AddSummaries(t.Context(), "talk", summaries...)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	x, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{Sample: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !x.Agree() || x.Difference > 1e-6 || x.Questions != 120 || x.Documents < 1900 || x.Scores < 50_000 {
-		t.Errorf("%+v: want 120 questions that hit nearly all documents, and agreement", x)
+	if !x.Agree() || x.Difference > 1e-6 || x.Questions != 180 || x.Documents < 2850 || x.Scores < 50_000 {
+		t.Errorf("%+v: want 180 questions that hit nearly all documents, and agreement", x)
 	}
 	t.Logf("%d scores, greatest difference %.2g", x.Scores, x.Difference)
 

@@ -66,8 +66,8 @@ func TestCheckLexicalQuestions(t *testing.T) {
 		t.Errorf("an empty file: %+v", x)
 	}
 	stock(t, e)
-	// Two kinds are asked: the tea stands in a memory and in both messages.
-	if x := ask(engine.CheckLexicalRequest{Questions: []string{"Which tea?", "nothing of that kind", ""}}); x.Questions != 6 || x.Scores != 3 || x.Documents != 3 {
+	// Three kinds are asked: the tea stands in a memory and in both messages.
+	if x := ask(engine.CheckLexicalRequest{Questions: []string{"Which tea?", "nothing of that kind", ""}}); x.Questions != 9 || x.Scores != 3 || x.Documents != 3 {
 		t.Errorf("questions of the caller: %+v", x)
 	}
 	if x := ask(engine.CheckLexicalRequest{Questions: []string{}}); x.Questions != 0 {

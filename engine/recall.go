@@ -32,6 +32,7 @@ type recall struct {
 	query  RecallQuery
 	result *RecallResult
 	step   string // the stage under way
+	limit  int    // of the hits; several of those that are looked for may become one
 
 	weights       Weights
 	scopes        []string
@@ -46,6 +47,9 @@ func (r *recall) run(ctx context.Context) error {
 	goOn, err := r.settle()
 	if err != nil || !goOn {
 		return err
+	}
+	if r.limit = r.query.Limit; r.query.Lift != NoLift {
+		r.query.Limit = min(liftSpread*r.limit, maxLimit)
 	}
 	if r.engine.opts.Lexical == FTSBackend {
 		r.step = "lexical"
@@ -75,6 +79,9 @@ func (r *recall) run(ctx context.Context) error {
 				return err
 			}
 			if err := r.show(ctx, c); err != nil {
+				return err
+			}
+			if err := r.lift(ctx, c); err != nil {
 				return err
 			}
 			return r.explain(ctx, c)

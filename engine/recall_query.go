@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ func Modes() []Mode { return []Mode{Hybrid, VectorMode, LexicalMode} }
 
 // maxQuery is the longest query in bytes.
 const maxQuery = 100_000
+
+// maxLimit is how many hits there may be.
+const maxLimit = 1000
 
 // RecallQuery is a question to the memory. Only Text is required; a nil slice is no restriction, an empty one matches nothing.
 type RecallQuery struct {
@@ -55,6 +59,8 @@ type RecallQuery struct {
 	// Adaptive skips the recall when the text asks for nothing, such as a greeting; MinLength as in text.SkipRecall.
 	Adaptive  bool
 	MinLength int
+	// Lift shows message hits as what is above them. Not with Explain or WhyNot, which tell of single documents.
+	Lift Lift
 	// Explain keeps all candidates in the result, with what became of them, and says of every hit why it is one.
 	Explain bool
 	// WhyNot is the id of a memory or message, or its unique ending: the result says what kept it out of the hits. ErrNotFound,
@@ -82,8 +88,19 @@ func (q RecallQuery) withDefaults() RecallQuery {
 }
 
 func (q RecallQuery) validate() error {
-	if q.Limit < 1 || q.Limit > 1000 {
+	if q.Limit < 1 || q.Limit > maxLimit {
 		return invalid("limit", q.Limit, "1 to 1000")
+	}
+	if q.Lift != NoLift {
+		if err := member("lift", q.Lift, Lifts()); err != nil {
+			return err
+		}
+		if q.Explain || q.WhyNot != "" {
+			return invalid("lift", string(q.Lift), "nothing with explain or why-not")
+		}
+		if !slices.Contains(q.Kinds, MessageKind) {
+			return invalid("lift", string(q.Lift), "nothing unless messages are asked for")
+		}
 	}
 	if strings.TrimSpace(q.Text) == "" && !q.Adaptive {
 		return invalid("text", q.Text, "a question")

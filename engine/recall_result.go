@@ -38,6 +38,8 @@ type Hit struct {
 	Role           string    `json:"role,omitempty"`
 	Speaker        string    `json:"speaker,omitempty"`
 	Signals        Candidate `json:"signals"`
+	// Lifted says which messages made it a hit; only with Lift.
+	Lifted *Lifted `json:"lifted,omitempty"`
 	// Explanation says why it has its score; only with Explain.
 	Explanation *Explanation `json:"explanation,omitempty"`
 }

@@ -1,0 +1,142 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// cured breaks a file by a statement, lets Doctor repair it and gives what it says. The copy it makes is the broken file.
+func cured(t *testing.T, whole []byte, statement string, o engine.Options) *engine.Diagnosis {
+	t.Helper()
+	path, backup := newFile(t), filepath.Join(t.TempDir(), "backup.db")
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tamper(t, path, statement)
+	e, err := engine.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	defer closeFile(t, e)
+	faults, err := e.Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := e.Doctor(t.Context(), engine.DoctorRequest{})
+	if again, err := e.Check(t.Context()); err != nil || len(again) != len(faults) {
+		t.Errorf("%s: looking changed %v to %v, %v", statement, faults, again, err)
+	}
+	if err != nil || len(seen.Findings) == 0 || seen.Backup != "" || len(seen.Repairs)+len(seen.Left) > 0 {
+		t.Errorf("%s: without apply: %+v, %v", statement, seen, err)
+	}
+	count := "SELECT count(*) FROM messages UNION ALL SELECT count(*) FROM memories"
+	before := fmt.Sprint(rowsOf(t, e, count))
+	d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: backup})
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	if after := fmt.Sprint(rowsOf(t, e, count)); after != before {
+		t.Errorf("%s: rows before %s, after %s", statement, before, after)
+	}
+	for _, r := range d.Repairs {
+		if r.Error != "" {
+			t.Errorf("%s: %+v", statement, r)
+		}
+	}
+	if d.Backup != "" {
+		b := openFile(t, backup, engine.Options{ReadOnly: true})
+		if found, err := b.Check(t.Context()); err != nil || len(found) == 0 {
+			t.Errorf("%s: the copy has %v, %v: want the faults of the file", statement, found, err)
+		}
+		closeFile(t, b)
+	}
+	return d
+}
+
+func left(d *engine.Diagnosis) []string {
+	names := []string{}
+	for _, f := range d.Left {
+		names = append(names, f.Fault)
+	}
+	return names
+}
+
+func TestDoctorRepairsTalk(t *testing.T) {
+	whole, names := talkFile(t)
+	for _, test := range talkSabotage {
+		d := cured(t, whole, names.Replace(test.statement), engine.Options{})
+		rest := left(d)
+		if test.left == "" && len(rest) > 0 || test.left != "" && !slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(s, test.left) }) {
+			t.Errorf("%s: left is %q, want %q", test.statement, rest, test.left)
+		}
+	}
+}
+
+func TestDoctorRepairsMemories(t *testing.T) {
+	path := newFile(t)
+	o := engine.Options{Embedder: enginetest.Words{}}
+	e := openFile(t, path, o)
+	ids := stock(t, e)
+	no := fmt.Sprint(rowsOf(t, e, "SELECT doc_no FROM memories WHERE id = '"+ids[0]+"'")[0][0])
+	closeFile(t, e)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.NewReplacer("{id}", ids[0], "{no}", no)
+	stays := map[string][]string{
+		"DELETE FROM messages":                      {"messages are not numbered 1 to 2", "conversation goes on elsewhere than after its last message"},
+		"DELETE FROM conversations":                 {"message of no conversation"},
+		"UPDATE messages SET seq = 3 WHERE seq = 1": {"messages are not numbered 1 to 3"},
+		"UPDATE messages SET seq = 1":               {"messages are not numbered 1 to 1", "conversation goes on elsewhere than after its last message", "context items that overlap"},
+		"UPDATE memories SET superseded_by = (SELECT max(id) FROM memories) WHERE id = '{id}'": {"superseded by a memory that does not say so"},
+		"UPDATE models SET chosen = false":                                                  {"more than one chosen model, or none"},
+		"INSERT INTO models SELECT 2, 'other', dims, 'other', true, created_at FROM models": {"more than one chosen model, or none"},
+		"CREATE MACRO lower(x) AS 'shadowed'":                                               {"macro that is not Mallard's"},
+		"CREATE MACRO recent(n) AS TABLE SELECT * FROM memories LIMIT n":                    {"macro that is not Mallard's"},
+	}
+	tried := map[string]bool{}
+	for _, test := range sabotage {
+		if tried[test.fault] && stays[test.statement] == nil { // one of each kind is enough of those that are alike
+			continue
+		}
+		tried[test.fault] = true
+		with := o
+		if test.fault == "more than one chosen model, or none" {
+			with.Embedder = nil // it would have to choose
+		}
+		want := stays[test.statement]
+		if want == nil {
+			want = []string{}
+		}
+		if diff := cmp.Diff(want, left(cured(t, whole, names.Replace(test.statement), with))); diff != "" {
+			t.Errorf("%s: left (-want +got):\n%s", test.statement, diff)
+		}
+	}
+}
+
+func TestDoctorRequests(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	stock(t, e)
+	if _, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("without a backup: %v", err)
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: backup})
+	if err != nil || d.Backup != "" || len(d.Findings) != 0 {
+		t.Errorf("a healthy file: %+v, %v", d, err)
+	}
+	if _, err := os.Stat(backup); err == nil {
+		t.Error("a healthy file was copied")
+	}
+}

@@ -1,0 +1,153 @@
+-- What memctl doctor repairs, each by statements without parameters that may be run again. They run in this order, in one transaction, after
+-- a copy of the file was made; the index is made anew afterwards.
+
+-- name: doctor_leftovers
+-- What belongs to nothing. No message, no summary and no content that anything refers to is among it.
+DELETE FROM parts WHERE message_id NOT IN (SELECT id FROM messages);
+UPDATE parts SET conversation_id = m.conversation_id, seq = m.seq
+FROM messages AS m
+WHERE m.id = parts.message_id AND (m.conversation_id, m.seq) IS DISTINCT FROM (parts.conversation_id, parts.seq);
+DELETE FROM large_files WHERE message_id NOT IN (SELECT id FROM messages);
+UPDATE large_files SET conversation_id = m.conversation_id
+FROM messages AS m
+WHERE m.id = large_files.message_id AND m.conversation_id <> large_files.conversation_id;
+DELETE FROM payloads
+WHERE sha256 NOT IN (SELECT sha256 FROM large_files)
+  AND sha256 NOT IN (SELECT raw_sha256 FROM messages WHERE raw_sha256 IS NOT NULL)
+  AND sha256 NOT IN (SELECT raw_sha256 FROM parts WHERE raw_sha256 IS NOT NULL);
+DELETE FROM summary_sources WHERE summary_id NOT IN (SELECT id FROM summaries);
+DELETE FROM memory_relations WHERE memory_id NOT IN (SELECT id FROM memories);
+DELETE FROM compactions WHERE conversation_id NOT IN (SELECT id FROM conversations);
+DELETE FROM compaction_debts
+WHERE conversation_id NOT IN (SELECT id FROM conversations)
+   OR rowid NOT IN (SELECT min(rowid) FROM compaction_debts GROUP BY conversation_id);
+UPDATE cursors SET conversation_id = NULL WHERE conversation_id NOT IN (SELECT id FROM conversations);
+
+-- name: doctor_parts
+-- Numbers the parts of a message from 0, in the order they have.
+UPDATE parts SET ordinal = n.ordinal
+FROM (SELECT rowid AS row, row_number() OVER (PARTITION BY message_id ORDER BY ordinal, rowid) - 1 AS ordinal FROM parts) AS n
+WHERE n.row = parts.rowid AND n.ordinal <> parts.ordinal;
+
+-- name: doctor_conversations
+-- A conversation goes on after its last message, and is archived or active, not both.
+UPDATE conversations SET next_seq = m.next_seq
+FROM (SELECT conversation_id, max(seq) + 1 AS next_seq FROM messages GROUP BY conversation_id) AS m
+WHERE m.conversation_id = conversations.id AND conversations.next_seq <> m.next_seq;
+UPDATE conversations SET last_session_no = m.session_no, last_place = m.place, last_session = m.session, last_said_at = m.said_at
+FROM messages AS m
+WHERE m.conversation_id = conversations.id AND m.seq = conversations.next_seq - 1
+  AND (last_session_no, last_place, last_session, last_said_at) IS DISTINCT FROM (m.session_no, m.place, m.session, m.said_at);
+UPDATE conversations SET active = archived_at IS NULL WHERE active IS DISTINCT FROM (archived_at IS NULL);
+
+-- name: doctor_archive
+-- Of the active conversations of one name or key, all but the one with the newest message are archived.
+UPDATE conversations SET active = false, archived_at = $at::TIMESTAMP, archive_cause = 'doctor'
+WHERE active AND (id NOT IN (SELECT arg_max(id, (coalesce(last_said_at, created_at), id)) FROM conversations WHERE active GROUP BY name)
+    OR session_key IS NOT NULL AND id NOT IN (
+        SELECT arg_max(id, (coalesce(last_said_at, created_at), id)) FROM conversations WHERE active AND session_key IS NOT NULL GROUP BY session_key));
+
+-- name: doctor_aside
+-- What a summary stands for was not set aside, and what was set aside has a time.
+UPDATE messages SET set_aside = NULL, set_aside_at = NULL
+WHERE set_aside IS NOT NULL AND id IN (SELECT source FROM summary_sources WHERE kind = 'message');
+UPDATE messages SET set_aside_at = CASE WHEN set_aside IS NOT NULL THEN recorded_at END WHERE (set_aside IS NULL) <> (set_aside_at IS NULL);
+
+-- name: doctor_sources
+-- Numbers the sources of a summary from 0, in the order of their messages.
+UPDATE summary_sources SET ordinal = n.ordinal
+FROM (
+    SELECT u.rowid AS row, row_number() OVER (PARTITION BY u.summary_id ORDER BY coalesce(m.seq, s.first_seq), u.ordinal, u.rowid) - 1 AS ordinal
+    FROM summary_sources AS u
+    LEFT JOIN messages AS m ON m.id = u.source
+    LEFT JOIN summaries AS s ON s.id = u.source
+) AS n
+WHERE n.row = summary_sources.rowid AND n.ordinal <> summary_sources.ordinal;
+
+-- name: doctor_leaves
+-- What leaves say of their messages.
+UPDATE summaries SET kind = 'leaf', depth = 0, messages = n.messages, source_tokens = n.tokens, descendants = 0, descendant_tokens = 0,
+    first_seq = n.first_seq, last_seq = n.last_seq, earliest_at = n.earliest_at, latest_at = n.latest_at
+FROM (
+    SELECT u.summary_id, count(*) AS messages, sum(m.tokens) AS tokens, min(m.seq) AS first_seq, max(m.seq) AS last_seq,
+        min(m.said_at) AS earliest_at, max(m.said_at) AS latest_at
+    FROM summary_sources AS u
+    JOIN messages AS m ON m.id = u.source
+    GROUP BY u.summary_id
+    HAVING count(*) = (SELECT count(*) FROM summary_sources AS all_of WHERE all_of.summary_id = u.summary_id)
+) AS n
+WHERE n.summary_id = summaries.id
+  AND (summaries.kind, summaries.depth, summaries.messages, summaries.source_tokens, summaries.descendants, summaries.descendant_tokens,
+       summaries.first_seq, summaries.last_seq, summaries.earliest_at, summaries.latest_at)
+    IS DISTINCT FROM ('leaf', 0, n.messages, n.tokens, 0, 0, n.first_seq, n.last_seq, n.earliest_at, n.latest_at);
+
+-- name: doctor_condensed
+-- What other summaries say of those they were made from, one level at a time: to be run until it changes nothing.
+UPDATE summaries SET kind = 'condensed', depth = n.depth, messages = n.messages, source_tokens = n.tokens, descendants = n.descendants,
+    descendant_tokens = n.descendant_tokens, first_seq = n.first_seq, last_seq = n.last_seq, earliest_at = n.earliest_at, latest_at = n.latest_at
+FROM (
+    SELECT u.summary_id, 1 + max(s.depth) AS depth, sum(s.messages) AS messages, sum(s.source_tokens) AS tokens, sum(1 + s.descendants) AS descendants,
+        sum(s.tokens + s.descendant_tokens) AS descendant_tokens, min(s.first_seq) AS first_seq, max(s.last_seq) AS last_seq,
+        min(s.earliest_at) AS earliest_at, max(s.latest_at) AS latest_at
+    FROM summary_sources AS u
+    JOIN summaries AS s ON s.id = u.source
+    GROUP BY u.summary_id
+    HAVING count(*) = (SELECT count(*) FROM summary_sources AS all_of WHERE all_of.summary_id = u.summary_id) AND min(s.depth) = max(s.depth)
+) AS n
+WHERE n.summary_id = summaries.id
+  AND (summaries.kind, summaries.depth, summaries.messages, summaries.source_tokens, summaries.descendants, summaries.descendant_tokens,
+       summaries.first_seq, summaries.last_seq, summaries.earliest_at, summaries.latest_at)
+    IS DISTINCT FROM ('condensed', n.depth, n.messages, n.tokens, n.descendants, n.descendant_tokens, n.first_seq, n.last_seq, n.earliest_at, n.latest_at);
+
+-- name: doctor_context
+-- Takes out of the contexts what refers to nothing, what is there twice, and what is under a summary or set aside; puts in the messages
+-- that are nowhere; and gives every item the position and the tokens of what it refers to.
+DELETE FROM context_items WHERE rowid NOT IN (
+    SELECT min(i.rowid)
+    FROM context_items AS i
+    LEFT JOIN messages AS m ON m.id = i.ref AND m.conversation_id = i.conversation_id
+    LEFT JOIN summaries AS s ON s.id = i.ref AND s.conversation_id = i.conversation_id
+    WHERE i.ref NOT IN (SELECT source FROM summary_sources)
+      AND CASE i.kind WHEN 'message' THEN m.id IS NOT NULL AND m.set_aside IS NULL ELSE s.id IS NOT NULL END
+    GROUP BY i.ref);
+INSERT INTO context_items
+SELECT conversation_id, seq, 'message', id, tokens
+FROM messages
+WHERE set_aside IS NULL AND id NOT IN (SELECT ref FROM context_items) AND id NOT IN (SELECT source FROM summary_sources)
+  AND conversation_id IN (SELECT id FROM conversations)
+ORDER BY conversation_id, seq;
+UPDATE context_items SET position = n.position, tokens = n.tokens
+FROM (SELECT id, seq AS position, tokens FROM messages UNION ALL SELECT id, first_seq, tokens FROM summaries) AS n
+WHERE n.id = context_items.ref AND (context_items.position, context_items.tokens) IS DISTINCT FROM (n.position, n.tokens);
+
+-- name: doctor_superseded
+-- The newer of two memories says what it replaced, where it says nothing.
+UPDATE memories SET supersedes = old.id
+FROM memories AS old
+WHERE old.superseded_by = memories.id AND memories.supersedes IS NULL;
+
+-- name: doctor_uncounted
+-- Messages whose tokens are not counted.
+SELECT m.id, m.conversation_id, c.estimator FROM messages AS m JOIN conversations AS c ON c.id = m.conversation_id
+WHERE coalesce(m.tokens, -1) < 0
+ORDER BY m.conversation_id, m.seq;
+
+-- name: doctor_said
+SELECT seq, text, caption FROM messages WHERE id = $id;
+
+-- name: doctor_count
+UPDATE messages SET tokens = $tokens WHERE id = $id;
+
+-- name: doctor_kinds
+-- A row of totals for each kind; what they are is counted with the index.
+INSERT INTO kind_stats
+SELECT kind, 0, 0 FROM (SELECT unnest(enum_range(NULL::document_kind))::document_kind AS kind) WHERE kind NOT IN (SELECT kind FROM kind_stats);
+
+-- name: doctor_vectors
+-- Vectors of what cannot be recalled, and those of a wrong length, which are made anew.
+DELETE FROM {table}
+WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live) OR NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false);
+
+-- name: doctor_fallbacks
+-- Summaries that were made without the model that was asked.
+SELECT id FROM summaries WHERE fallback ORDER BY depth, id;
