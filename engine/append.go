@@ -3,10 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
-
-	"github.com/mallardmem/mallard/engine/text"
 )
 
 // AppendRequest adds messages to the end of a conversation, which is made when it does not exist. The conversation is named by
@@ -57,7 +54,7 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 		}
 		messages[i] = &m
 	}
-	documents, vectorErr, err := e.prepare(ctx, messages)
+	taken, vectorErr, err := e.takeIn(ctx, messages)
 	if err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
@@ -68,7 +65,7 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 			return err
 		}
 		result.ConversationID = conversation.ID
-		if err := e.insertMessages(ctx, c, conversation, messages, documents, result); err != nil || r.Cursor == nil {
+		if err := e.insertMessages(ctx, c, conversation, taken, result); err != nil || r.Cursor == nil {
 			return err
 		}
 		return e.putCursor(ctx, c, r.Cursor, conversation.ID, result.Added > 0)
@@ -79,49 +76,24 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 	return result, nil
 }
 
-// prepare analyses and embeds messages, without any lock. What can't be recalled has neither words nor a vector.
-func (e *Engine) prepare(ctx context.Context, messages []*Message) (documents []*document, vectorErr, err error) {
-	documents = make([]*document, len(messages))
-	var texts []string
-	var embedded []*document
-	for i, m := range messages {
-		documents[i] = &document{kind: MessageKind, retired: !m.recallable()}
-		if documents[i].retired {
-			continue
-		}
-		documents[i].words = e.analyse(m.fields())
-		texts, embedded = append(texts, m.embedded()), append(embedded, documents[i])
-	}
-	vectors, vectorErr := e.embed(ctx, texts)
-	if vectorErr != nil {
-		if !embeddingFailed(ctx, vectorErr) {
-			return nil, nil, vectorErr
-		}
-		return documents, vectorErr, nil
-	}
-	for i, d := range embedded {
-		d.vector = vectors[i]
-	}
-	return documents, nil, nil
-}
-
 // insertMessages writes those messages that the conversation does not have.
-func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation *Conversation, messages []*Message, documents []*document, result *Appended) error {
-	known, err := knownKeys(ctx, c, conversation.ID, messages)
+func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation *Conversation, all []*intake, result *Appended) error {
+	known, err := knownKeys(ctx, c, conversation.ID, all)
 	if err != nil {
 		return err
 	}
-	numbers, err := e.nextDocNos(ctx, c, len(messages))
+	numbers, err := e.nextDocNos(ctx, c, len(all))
 	if err != nil {
 		return err
 	}
-	estimator, err := text.NewEstimator(conversation.Estimator)
+	estimator, err := conversation.estimator()
 	if err != nil {
-		return fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, conversation.ID, err)
+		return err
 	}
 	var rows messageRows
 	var fresh []*document
-	for i, m := range messages {
+	for i, x := range all {
+		m := x.message
 		if id, ok := known[m.Key]; ok && m.Key != "" {
 			result.IDs = append(result.IDs, id)
 			continue
@@ -131,13 +103,12 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 		known[m.Key] = m.ID
 		result.IDs = append(result.IDs, m.ID)
 		at := conversation.seat(m, numbers[i])
-		if err := e.keepLarge(m, &rows, estimator); err != nil {
-			return err
+		if estimator != e.estimator {
+			m.count(estimator)
 		}
-		m.count(estimator)
-		rows.add(m, numbers[i], at)
-		e.describeMessage(documents[i], m, conversation.Scope, numbers[i], at)
-		fresh = append(fresh, documents[i])
+		rows.add(x, numbers[i], at)
+		e.describeMessage(x.document, m, conversation.Scope, numbers[i], at)
+		fresh = append(fresh, x.document)
 	}
 	result.Added = len(fresh)
 	if len(fresh) == 0 {
@@ -156,12 +127,12 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 }
 
 // knownKeys gives the ids of messages that the conversation has already, by their keys.
-func knownKeys(ctx context.Context, c *connection, conversationID string, messages []*Message) (map[string]string, error) {
+func knownKeys(ctx context.Context, c *connection, conversationID string, all []*intake) (map[string]string, error) {
 	known := map[string]string{}
 	var keys []string
-	for _, m := range messages {
-		if m.Key != "" {
-			keys = append(keys, m.Key)
+	for _, x := range all {
+		if x.message.Key != "" {
+			keys = append(keys, x.message.Key)
 		}
 	}
 	if len(keys) == 0 {
@@ -173,43 +144,4 @@ func knownKeys(ctx context.Context, c *connection, conversationID string, messag
 		defer func() { known[key] = id }()
 		return rows.Scan(&id, &key, &seq)
 	}, sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
-}
-
-// messageRows is what a message is in the tables, but for its document.
-type messageRows struct {
-	messages, parts, items, files [][]driver.Value
-	payloads                      map[string][]byte // by their hash
-}
-
-// add takes a message that has its id and its place.
-func (r *messageRows) add(m *Message, docNo int32, at stand) {
-	if r.payloads == nil {
-		r.payloads = map[string][]byte{}
-	}
-	r.messages = append(r.messages, m.row(docNo, at, keepRaw(m.Raw, r.payloads)))
-	if m.SetAside == "" {
-		r.items = append(r.items, []driver.Value{m.ConversationID, int32(m.Seq), string(MessageKind), m.ID, int32(m.Tokens)})
-	}
-	if plain(m.Blocks) {
-		return
-	}
-	for i := range m.Blocks {
-		r.parts = append(r.parts, m.Blocks[i].partRow(m, i, keepRaw(m.Blocks[i].Raw, r.payloads)))
-	}
-}
-
-// insertRows writes them. The caller is in a write transaction.
-func (e *Engine) insertRows(ctx context.Context, c *connection, r *messageRows) error {
-	if err := e.putPayloads(ctx, c, r.payloads); err != nil {
-		return err
-	}
-	return firstError(c.appendRows("messages", r.messages), c.appendRows("parts", r.parts), c.appendRows("context_items", r.items),
-		c.appendRows("large_files", r.files))
-}
-
-// describeMessage fills in what recall filters by.
-func (e *Engine) describeMessage(d *document, m *Message, scope string, docNo int32, at stand) {
-	d.no, d.ownerID, d.scope, d.conversationID, d.createdAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
-	d.stand, d.speaker = at, m.Speaker
-	d.read(m.Text, e.analyzer)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 // Conversation is our ordered record of one dialogue.
@@ -98,6 +100,15 @@ func scanConversation(ctx context.Context, c *connection, query string, args ...
 	return &v, nil
 }
 
+// estimator counts its tokens.
+func (v *Conversation) estimator() (text.Estimator, error) {
+	estimator, err := text.NewEstimator(v.Estimator)
+	if err != nil {
+		return estimator, fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, v.ID, err)
+	}
+	return estimator, nil
+}
+
 // row gives the conversation as the columns of its table, in their order.
 func (v *Conversation) row() []driver.Value {
 	var sessionNo, place driver.Value
@@ -124,6 +135,28 @@ func (e *Engine) readable(ctx context.Context, c *connection, name, agent string
 	return v, nil
 }
 
+// writable finds a conversation that the agent may write to. Errors: ErrNotFound, ErrScopeDenied, ErrInvalid.
+func (e *Engine) writable(ctx context.Context, c *connection, of conversationOf, agent string) (*Conversation, error) {
+	if err := of.validate(); err != nil {
+		return nil, err
+	}
+	v, err := resolveConversation(ctx, c, of)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return nil, fmt.Errorf("%w: conversation %s", ErrNotFound, quote(of.String()))
+	}
+	return v, e.mayWrite(v, agent)
+}
+
+func (e *Engine) mayWrite(v *Conversation, agent string) error {
+	if internal(agent) || e.scopes.Load().Allows(agent, v.Scope) {
+		return nil
+	}
+	return fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, v.Scope)
+}
+
 // conversationFor finds the conversation of a request, or makes it.
 func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendRequest) (*Conversation, error) {
 	of := r.conversation()
@@ -131,12 +164,11 @@ func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendReq
 	if err != nil {
 		return nil, err
 	}
-	scopes := e.scopes.Load()
-	if v == nil {
+	if v == nil || !v.Active && of.name != "" && v.ID != of.name { // what is archived goes on only where it is named by its id
 		return e.makeConversation(ctx, c, r)
 	}
-	if !internal(r.Agent) && !scopes.Allows(r.Agent, v.Scope) {
-		return nil, fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, r.Agent, v.Scope)
+	if err := e.mayWrite(v, r.Agent); err != nil {
+		return nil, err
 	}
 	if r.Scope != "" && r.Scope != v.Scope {
 		return nil, invalid("scope", r.Scope, v.Scope+", the scope of conversation "+quote(of.String()))
@@ -153,7 +185,7 @@ func (e *Engine) adoptSession(ctx context.Context, c *connection, v *Conversatio
 	if v.SessionKey == "" && key != "" {
 		name = key
 	}
-	v.SessionKey, v.SessionID, v.Name = key, session, name
+	v.SessionKey, v.SessionID = key, session
 	_, err := c.exec(ctx, "conversation_session", sql.Named("id", v.ID), sql.Named("name", name), sql.Named("session_key", nullText(key)),
 		sql.Named("session_id", nullText(session)))
 	return err
@@ -170,6 +202,15 @@ func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRe
 	of := r.conversation()
 	v := &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: of.String(), Scope: scope, Title: r.Title, CreatedAt: e.now(), nextSeq: 1,
 		SessionKey: or(of.name, of.key), SessionID: of.session, ParentID: r.Parent, Active: true, Estimator: e.opts.Conversation.Estimator}
+	if of.name == "" { // a session and a key of one name are two dialogues
+		other, err := findConversation(ctx, c, v.Name)
+		if err != nil {
+			return nil, err
+		}
+		if other != nil && other.Active {
+			v.Name = v.ID
+		}
+	}
 	return v, c.appendRows("conversations", [][]driver.Value{v.row()})
 }
 
@@ -195,56 +236,4 @@ func (e *Engine) Conversation(ctx context.Context, name, agent string) (v *Conve
 		return err
 	})
 	return v, err
-}
-
-// MessagesRequest names a stretch of a conversation.
-type MessagesRequest struct {
-	Conversation string // name or id
-	Agent        string // empty: an internal caller
-	From         int    // first seq; default 1
-	Limit        int    // 1 to 100,000; default 100
-}
-
-// Messages gives messages of a conversation in their order, with their blocks. Errors: ErrNotFound, ErrInvalid.
-func (e *Engine) Messages(ctx context.Context, r MessagesRequest) (all []*Message, err error) {
-	if r.Limit == 0 {
-		r.Limit = 100
-	}
-	if r.Limit < 1 || r.Limit > 100_000 {
-		return nil, fmt.Errorf("messages: %w", invalid("limit", r.Limit, "1 to 100000"))
-	}
-	err = e.read(ctx, "messages", func(c *connection) error {
-		conversation, err := e.readable(ctx, c, r.Conversation, r.Agent)
-		if err != nil {
-			return err
-		}
-		err = c.each(ctx, "message_list", func(rows *sql.Rows) error {
-			m, _, _, err := scanMessage(rows)
-			all = append(all, m)
-			return err
-		}, sql.Named("conversation_id", conversation.ID), sql.Named("from", r.From), sql.Named("limit", int64(r.Limit)))
-		if err != nil || len(all) == 0 {
-			return err
-		}
-		return fillBlocks(ctx, c, all)
-	})
-	return all, err
-}
-
-// fillBlocks reads the blocks of messages of one conversation, which are in the order of their seq.
-func fillBlocks(ctx context.Context, c *connection, messages []*Message) error {
-	if len(messages) == 0 {
-		return nil
-	}
-	byID := make(map[string]*Message, len(messages))
-	for _, m := range messages {
-		byID[m.ID] = m
-	}
-	return c.each(ctx, "part_list", func(rows *sql.Rows) error {
-		id, b, err := scanPart(rows)
-		if m := byID[id]; m != nil {
-			m.Blocks = append(m.Blocks, b)
-		}
-		return err
-	}, sql.Named("conversation_id", messages[0].ConversationID), sql.Named("from", messages[0].Seq), sql.Named("to", messages[len(messages)-1].Seq))
 }

@@ -17,12 +17,13 @@ import (
 
 // Engine is an open memory file. All methods are safe for concurrent use: reads run side by side, writes one after another.
 type Engine struct {
-	path     string
-	opts     Options
-	guard    *guard
-	db       *sql.DB
-	analyzer *text.Analyzer
-	readers  chan *connection // idle ones
+	path      string
+	opts      Options
+	guard     *guard
+	db        *sql.DB
+	analyzer  *text.Analyzer
+	estimator text.Estimator   // of new conversations
+	readers   chan *connection // idle ones
 
 	using  sync.RWMutex // held for reading by every operation, for writing by Close
 	closed bool
@@ -59,7 +60,11 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{path: path, opts: o, readers: make(chan *connection, o.Threads), writer: make(chan struct{}, 1),
+	estimator, err := text.NewEstimator(o.Conversation.Estimator)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{path: path, opts: o, estimator: estimator, readers: make(chan *connection, o.Threads), writer: make(chan struct{}, 1),
 		model: modelGuard{o: o.Conversation, now: o.Now}}
 	defer func() {
 		if err != nil {

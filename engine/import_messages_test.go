@@ -54,7 +54,7 @@ func TestImportMessages(t *testing.T) {
 		{Seq: 4, Role: "user", Text: "ok", SaidAt: noon, Tokens: 1},
 		{Seq: 5, Role: "user", Text: "ok", SaidAt: noon, Tokens: 1},
 	}
-	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt")
+	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "Tokens")
 	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

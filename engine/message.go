@@ -3,6 +3,7 @@ package engine
 import (
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"strings"
 	"time"
 
@@ -27,7 +28,8 @@ type Message struct {
 	// Tokens is what the message costs in a context, as the conversation's estimator counts: text, caption, the calls of tools and
 	// their results, and 1,600 for each image.
 	Tokens int `json:"tokens"`
-	// SetAside says why the message left the context without a summary; empty: it did not. Append takes AsideNew, AsideOffBranch and AsideEvent.
+	// SetAside says why the message left the context without a summary; empty: it did not. Append takes AsideNew, AsideHeartbeat,
+	// AsideOffBranch and AsideEvent for what is not to enter it.
 	SetAside   SetAside  `json:"set_aside,omitempty"`
 	SetAsideAt time.Time `json:"set_aside_at,omitzero"`
 	// Raw is what the host wrote, byte for byte; kept, not shown.
@@ -44,22 +46,25 @@ const (
 	AsideHeartbeat SetAside = "heartbeat"  // a poll of the host and its acknowledgement
 	AsideOffBranch SetAside = "off_branch" // edited away or rolled back
 	AsideEvent     SetAside = "event"      // a record of the host, no turn of talk
+	AsidePurged    SetAside = "purged"     // removed for good: number, role and time are all that is left of it
 )
 
 // SetAsides lists the reasons.
 func SetAsides() []SetAside {
-	return []SetAside{AsideNew, AsideReset, AsideHeartbeat, AsideOffBranch, AsideEvent}
+	return []SetAside{AsideNew, AsideReset, AsideHeartbeat, AsideOffBranch, AsideEvent, AsidePurged}
 }
 
 // recallable reports whether what is set aside so can be recalled.
-func (s SetAside) recallable() bool { return s != AsideHeartbeat && s != AsideEvent }
+func (s SetAside) recallable() bool {
+	return s != AsideHeartbeat && s != AsideEvent && s != AsidePurged
+}
 
 // Roles lists who may have said a message.
 func Roles() []string { return []string{"user", "assistant", "system", "tool"} }
 
 // fields is what the index holds of a message: who said it and when, what was said and what was shown, and what tools were given and gave.
 func (m *Message) fields() []field {
-	return []field{{m.Speaker, 1}, {m.SaidAt.Format("2 January 2006"), 1}, {m.Text, 1}, {m.Caption, 1}, {m.toolText(), 1}}
+	return []field{{m.Speaker, 1}, {m.SaidAt.Format("2 January 2006"), 1}, {text.IndexedText(m.Text), 1}, {m.Caption, 1}, {m.toolText(), 1}}
 }
 
 // toolText is what tools were given and gave, a line for each.
@@ -75,10 +80,10 @@ func (m *Message) toolText() string {
 
 // embedded is the text that stands for the message in vector space; what tools said only where nothing else was.
 func (m *Message) embedded() string {
-	if s := strings.TrimSpace(m.Text + " " + m.Caption); s != "" {
+	if s := strings.TrimSpace(text.IndexedText(m.Text) + " " + m.Caption); s != "" {
 		return s
 	}
-	const most = 2000
+	const most = 2000 // bytes, far more than any embedding model reads
 	s := strings.TrimSpace(m.toolText())
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
@@ -91,20 +96,9 @@ func (m *Message) recallable() bool { return m.SetAside.recallable() && m.embedd
 
 // count settles what the message costs in a context.
 func (m *Message) count(estimator text.Estimator) {
-	m.Tokens = estimator.Tokens(m.Caption)
-	if len(m.Blocks) == 0 {
-		m.Tokens += estimator.Tokens(m.Text)
-	}
-	texts := 0
+	m.Tokens = estimator.Tokens(m.Text) + estimator.Tokens(m.Caption)
 	for i := range m.Blocks {
-		if b := &m.Blocks[i]; b.Type == TextBlock {
-			texts++
-		} else {
-			m.Tokens += b.tokens(estimator)
-		}
-	}
-	if texts > 0 {
-		m.Tokens += estimator.Tokens(m.Text)
+		m.Tokens += m.Blocks[i].tokens(estimator)
 	}
 }
 
@@ -143,7 +137,7 @@ func (m *Message) normalise(at time.Time) error {
 	m.SetAsideAt = time.Time{}
 	if m.SetAside != "" {
 		m.SetAsideAt = at
-		if err := member("set_aside", m.SetAside, []SetAside{AsideNew, AsideOffBranch, AsideEvent}); err != nil {
+		if err := member("set_aside", m.SetAside, []SetAside{AsideNew, AsideHeartbeat, AsideOffBranch, AsideEvent}); err != nil {
 			return err
 		}
 	}
@@ -151,23 +145,42 @@ func (m *Message) normalise(at time.Time) error {
 		checkText("session", m.Session), checkText("key", m.Key), member("role", m.Role, Roles()))
 }
 
-// readBlocks makes the message's text that of its blocks.
+// readBlocks makes the message's text that of its blocks. A text beside blocks that say nothing becomes the first of them.
 func (m *Message) readBlocks() error {
-	var lines []string
-	for i := range m.Blocks {
-		b := &m.Blocks[i]
-		if err := b.validate(); err != nil {
-			return err
-		}
-		b.clean()
-		if b.Type == TextBlock && strings.TrimSpace(b.Text) != "" {
-			lines = append(lines, b.Text)
-		}
+	if err := takeBlocks(m.Blocks); err != nil {
+		return err
 	}
-	if said := strings.Join(lines, "\n"); m.Text == "" {
+	said := saidIn(m.Blocks)
+	switch {
+	case strings.TrimSpace(m.Text) == "":
 		m.Text = said
-	} else if said != "" && m.Text != said {
+	case said == "":
+		m.Blocks = append([]Block{{Type: TextBlock, Text: m.Text}}, m.Blocks...)
+	case m.Text != said:
 		return invalid("text", m.Text, "the texts of its blocks, or none")
 	}
 	return nil
+}
+
+// takeBlocks makes blocks ones that can be stored, or says why one can't.
+func takeBlocks(blocks []Block) error {
+	for i := range blocks {
+		if err := blocks[i].validate(); err != nil {
+			return fmt.Errorf("block %d: %w", i, err)
+		}
+		blocks[i].clean()
+		blocks[i].FileID = ""
+	}
+	return nil
+}
+
+// saidIn is the text of blocks, a line for each.
+func saidIn(blocks []Block) string {
+	var lines []string
+	for i := range blocks {
+		if s := blocks[i].said(); s != "" {
+			lines = append(lines, s)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -18,8 +18,8 @@ const (
 	ThinkingBlock   BlockType = "thinking"    // kept, but neither counted nor indexed nor shown to a model
 	ToolCallBlock   BlockType = "tool_call"   // CallID, Tool and Input
 	ToolResultBlock BlockType = "tool_result" // CallID, Tool, Output and IsError
-	FileBlock       BlockType = "file"        // FileName, MIME, Data
-	ImageBlock      BlockType = "image"       // likewise
+	FileBlock       BlockType = "file"        // FileName, MIME, and Data or Text
+	ImageBlock      BlockType = "image"       // FileName, MIME, and Data or, where it lies elsewhere, its address as Text
 )
 
 // partKinds is the class of a block type in the table parts; any other type is of the class agent.
@@ -40,7 +40,7 @@ type Block struct {
 	IsError  bool      `json:"is_error,omitempty"`
 	FileName string    `json:"file_name,omitempty"`
 	MIME     string    `json:"mime,omitempty"`
-	Data     []byte    `json:"data,omitempty"`    // the file itself; it is kept as a large file and read back with Describe
+	Data     []byte    `json:"data,omitempty"`    // the file itself; it is kept as a large file and read back with ReadLargeFile
 	FileID   string    `json:"file_id,omitempty"` // of the large file that Data or an outsized text went to; given by the engine
 	Key      string    `json:"key,omitempty"`     // the host's id of the block
 	// Raw is what the host wrote, byte for byte. Empty: the fields above say everything.
@@ -50,18 +50,27 @@ type Block struct {
 // imageTokens is what an image costs in a context, about.
 const imageTokens = 1600
 
-// tokens is what the block costs in a context.
+// kind is the class of the block in the table parts.
+func (b *Block) kind() string { return or(partKinds[b.Type], "agent") }
+
+// said is what the block adds to the text of its message: its own where it is text, or of a type that only the host knows.
+func (b *Block) said() string {
+	if kind := b.kind(); kind != "text" && kind != "agent" || strings.TrimSpace(b.Text) == "" {
+		return ""
+	}
+	return b.Text
+}
+
+// tokens is what the block costs in a context, beside what it said.
 func (b *Block) tokens(estimator text.Estimator) int {
 	switch b.Type {
-	case ThinkingBlock, "reasoning", "redacted_thinking":
-		return 0
 	case ToolCallBlock:
 		return estimator.Tokens(b.Tool + b.Input)
 	case ToolResultBlock:
 		return estimator.Tokens(b.Output)
 	case ImageBlock:
 		return imageTokens
-	case TextBlock:
+	case FileBlock:
 		return estimator.Tokens(b.Text)
 	}
 	return 0
@@ -73,16 +82,16 @@ func (b *Block) searchable() string {
 	case ToolCallBlock:
 		return strings.TrimSpace(b.Tool + " " + b.Input)
 	case ToolResultBlock:
-		return b.Output
+		return text.IndexedText(b.Output)
 	case FileBlock, ImageBlock:
-		return b.FileName
+		return strings.TrimSpace(b.FileName + " " + text.IndexedText(b.Text))
 	}
 	return ""
 }
 
 // clean makes every text of the block one that the file can hold; what that changes is kept in Raw.
 func (b *Block) clean() {
-	for _, s := range []*string{&b.Text, &b.Input, &b.Output} {
+	for _, s := range []*string{&b.Text, &b.Input, &b.Output, &b.Tool, &b.CallID, &b.FileName, &b.MIME} {
 		plain := cleanText(*s)
 		if plain != *s && b.Raw == nil {
 			b.Raw = []byte(*s)
@@ -104,8 +113,7 @@ func (b *Block) validate() error {
 	if strings.TrimSpace(string(b.Type)) == "" {
 		return invalid("type", string(b.Type), "text, thinking, tool_call, tool_result, file, image, or the host's own word")
 	}
-	return firstError(checkText("type", string(b.Type)), checkText("call_id", b.CallID), checkText("tool", b.Tool), checkText("file_name", b.FileName),
-		checkText("mime", b.MIME), checkText("key", b.Key))
+	return firstError(checkText("type", string(b.Type)), checkText("key", b.Key))
 }
 
 // plain reports whether blocks say nothing that the message's text does not.
@@ -115,20 +123,16 @@ func plain(blocks []Block) bool {
 
 // partRow gives a block as the columns of the table parts, in their order.
 func (b *Block) partRow(m *Message, ordinal int, raw keptRaw) []driver.Value {
-	kind := partKinds[b.Type]
-	if kind == "" {
-		kind = "agent"
-	}
-	return []driver.Value{m.ID, m.ConversationID, int32(m.Seq), int32(ordinal), kind, string(b.Type), nullText(b.Text), nullText(b.CallID), nullText(b.Tool),
+	return []driver.Value{m.ID, m.ConversationID, int32(m.Seq), int32(ordinal), b.kind(), string(b.Type), nullText(b.Text), nullText(b.CallID), nullText(b.Tool),
 		nullTextUnless(b.Input, b.Type == ToolCallBlock), nullTextUnless(b.Output, b.Type == ToolResultBlock), b.IsError,
 		nullText(b.FileName), nullText(b.MIME), nullText(b.FileID), nullText(b.Key), nullBytes(raw.inline), nullText(raw.sha256)}
 }
 
-// scanPart reads a row of the query part_list: the id of the message and the block.
-func scanPart(rows *sql.Rows) (messageID string, b Block, err error) {
+// scanPart reads a row of the query part_list: the id of the message, the block, and the hash of its Raw where that is in payloads.
+func scanPart(rows *sql.Rows) (messageID string, b Block, rawSHA256 string, err error) {
 	err = rows.Scan(&messageID, &b.Type, textOf(&b.Text), textOf(&b.CallID), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), &b.IsError,
-		textOf(&b.FileName), textOf(&b.MIME), textOf(&b.FileID), textOf(&b.Key), &b.Raw)
-	return messageID, b, err
+		textOf(&b.FileName), textOf(&b.MIME), textOf(&b.FileID), textOf(&b.Key), &b.Raw, textOf(&rawSHA256))
+	return messageID, b, rawSHA256, err
 }
 
 // nullTextUnless is nullText, but keeps an empty text where that is one.

@@ -120,7 +120,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	if err != nil {
 		return err
 	}
-	blocks, err := indexedBlocks(ctx, c)
+	blocks, err := indexedBlocks(ctx, c, "part_all")
 	if err != nil {
 		return err
 	}
@@ -154,16 +154,16 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	})
 }
 
-// indexedBlocks reads what the index has of the blocks of all messages, by the message's id.
-func indexedBlocks(ctx context.Context, c *connection) (map[string][]Block, error) {
+// indexedBlocks reads what the index has of the blocks of messages, by the message's id.
+func indexedBlocks(ctx context.Context, c *connection, query string, args ...any) (map[string][]Block, error) {
 	blocks := map[string][]Block{}
-	return blocks, c.each(ctx, "part_all", func(rows *sql.Rows) error {
+	return blocks, c.each(ctx, query, func(rows *sql.Rows) error {
 		var id string
 		var b Block
-		err := rows.Scan(&id, &b.Type, textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
+		err := rows.Scan(&id, &b.Type, textOf(&b.Text), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
 		blocks[id] = append(blocks[id], b)
 		return err
-	})
+	}, args...)
 }
 
 // embedMissing gives a vector to every live document that has none. The model thinks without any lock; each batch is written
@@ -223,10 +223,15 @@ func (e *Engine) missing(ctx context.Context, after int32) (docs []*document, te
 		if err != nil {
 			return err
 		}
+		blocks, err := indexedBlocks(ctx, c, "part_of_messages", sql.Named("ids", owners[MessageKind]))
+		if err != nil {
+			return err
+		}
 		err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
 			var scope string
 			m, _, _, err := scanMessage(rows, &scope)
 			if err == nil {
+				m.Blocks = blocks[m.ID]
 				byID[m.ID] = m.embedded()
 			}
 			return err

@@ -14,7 +14,8 @@ import (
 )
 
 // Snapshot writes a consistent copy of the whole file to out, which must not exist. Other processes and a plain DuckDB shell can
-// open the copy while this engine goes on; writers wait until it is made, readers do not. A copy that was broken off is removed.
+// open the copy while this engine goes on; writers wait until it is made, readers do not. The largest payloads, which lie in the folder
+// beside the file, come to lie beside the copy. A copy that was broken off is removed.
 // Errors: ErrExists, ErrReadOnly.
 func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	if err := checkText("out", out); err != nil || strings.TrimSpace(out) == "" {
@@ -102,5 +103,5 @@ func (e *Engine) snapshot(ctx context.Context, out string) (err error) {
 		}
 		e.opts.Progress("tables", i+1, len(tables))
 	}
-	return nil
+	return e.copyFolder(ctx, c, out)
 }

@@ -1,8 +1,9 @@
 -- name: conversation_by_name
--- By name or id; of several with the name the active one, or else the newest.
+-- By id, name or session key; of several the active one, or else the newest.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
     active, archived_at, archive_cause, estimator
-FROM conversations WHERE name = $name OR id = $name ORDER BY id = $name DESC, active DESC, created_at DESC, id DESC LIMIT 1;
+FROM conversations WHERE name = $name OR id = $name OR session_key = $name
+ORDER BY id = $name DESC, active DESC, name = $name DESC, created_at DESC, id DESC LIMIT 1;
 
 -- name: conversation_by_key
 -- The active conversation of a session key.
@@ -17,8 +18,10 @@ SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place
 FROM conversations WHERE session_id = $session_id ORDER BY active DESC, created_at DESC, id DESC LIMIT 1;
 
 -- name: conversation_session
--- It goes on in another session of the host, or has a key now.
-UPDATE conversations SET name = $name, session_key = $session_key, session_id = $session_id WHERE id = $id;
+-- It goes on in another session of the host, or has a key now, and is called by that unless another active one is.
+UPDATE conversations
+SET name = CASE WHEN EXISTS (FROM conversations AS o WHERE o.name = $name AND o.active AND o.id <> $id) THEN name ELSE $name END,
+    session_key = $session_key, session_id = $session_id WHERE id = $id;
 
 -- name: conversation_list
 -- Conversations with the number of their messages, the one with the newest message first.
@@ -67,14 +70,26 @@ WHERE m.id = ANY ($ids::VARCHAR[]);
 
 -- name: part_list
 -- The blocks of messages of a conversation, from one seq to another.
-SELECT message_id, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id, caller_key, raw
+SELECT message_id, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id, caller_key, raw, raw_sha256
 FROM parts
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ORDER BY seq, ordinal;
 
 -- name: part_all
 -- Blocks of all messages, as the index wants them.
-SELECT message_id, type, tool, input, output, file_name FROM parts ORDER BY conversation_id, seq, ordinal;
+SELECT message_id, type, CASE WHEN kind = 'file' THEN text END, tool, input, output, file_name FROM parts
+ORDER BY conversation_id, seq, ordinal;
+
+-- name: part_of_messages
+-- The same of these messages.
+SELECT message_id, type, CASE WHEN kind = 'file' THEN text END, tool, input, output, file_name FROM parts
+WHERE message_id = ANY ($ids::VARCHAR[])
+ORDER BY conversation_id, seq, ordinal;
+
+-- name: message_raw
+-- What the host wrote of messages of a conversation, from one seq to another.
+SELECT seq, raw, raw_sha256 FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND (raw IS NOT NULL OR raw_sha256 IS NOT NULL);
 
 -- name: cursor_list
 SELECT path, host, conversation_id, file_id, first_line, bytes, lines, skipped, read_at, ingested_at FROM cursors ORDER BY path;
@@ -86,9 +101,6 @@ INSERT INTO cursors VALUES ($path, $host, $conversation_id, $file_id, $first_lin
 ON CONFLICT (path) DO UPDATE SET host = excluded.host, conversation_id = coalesce(excluded.conversation_id, cursors.conversation_id),
     file_id = excluded.file_id, first_line = excluded.first_line, bytes = excluded.bytes, lines = excluded.lines, skipped = excluded.skipped,
     read_at = excluded.read_at, ingested_at = coalesce(excluded.ingested_at, cursors.ingested_at);
-
--- name: payload_put
-INSERT INTO payloads VALUES ($sha256, $bytes, $content::BLOB) ON CONFLICT DO NOTHING;
 
 -- name: message_range
 -- Messages of a conversation from one seq to another.

@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// intake is a message on its way to the file: all that takes long is done, without any lock.
+type intake struct {
+	message  *Message
+	raw      keptRaw
+	parts    []keptRaw // the Raw of its blocks
+	files    []*LargeFile
+	payloads payloads
+	document *document
+}
+
+// takeIn makes messages ready: what is large is put apart, words and vectors are made. A message that can't be recalled has neither.
+func (e *Engine) takeIn(ctx context.Context, messages []*Message) (all []*intake, vectorErr, err error) {
+	for _, m := range messages {
+		x := &intake{message: m, payloads: payloads{}}
+		e.keepLarge(ctx, x, m.Blocks)
+		x.keepRaw(m.Blocks)
+		if err := e.putAllApart(x.payloads); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, x)
+	}
+	vectorErr, err = e.document(ctx, all)
+	return all, vectorErr, err
+}
+
+// keepRaw decides where the host's own writing is kept.
+func (x *intake) keepRaw(blocks []Block) {
+	x.raw = x.payloads.keep(x.message.Raw)
+	x.parts = make([]keptRaw, len(blocks))
+	for i := range blocks {
+		x.parts[i] = x.payloads.keep(blocks[i].Raw)
+	}
+}
+
+// document analyses and embeds messages.
+func (e *Engine) document(ctx context.Context, all []*intake) (vectorErr, err error) {
+	var texts []string
+	var embedded []*document
+	for _, x := range all {
+		m := x.message
+		m.count(e.estimator)
+		x.document = &document{kind: MessageKind, retired: !m.recallable()}
+		if x.document.retired {
+			continue
+		}
+		x.document.words = e.analyse(m.fields())
+		texts, embedded = append(texts, m.embedded()), append(embedded, x.document)
+	}
+	vectors, vectorErr := e.embed(ctx, texts)
+	if vectorErr != nil {
+		if !embeddingFailed(ctx, vectorErr) {
+			return nil, vectorErr
+		}
+		return vectorErr, nil
+	}
+	for i, d := range embedded {
+		d.vector = vectors[i]
+	}
+	return nil, nil
+}
+
+// messageRows is what messages are in the tables, but for their documents.
+type messageRows struct {
+	messages, parts, items, files [][]driver.Value
+	payloads                      payloads
+}
+
+// add takes a message that has its id and its place.
+func (r *messageRows) add(x *intake, docNo int32, at stand) {
+	m := x.message
+	r.messages = append(r.messages, m.row(docNo, at, x.raw))
+	if m.SetAside == "" {
+		r.items = append(r.items, []driver.Value{m.ConversationID, int32(m.Seq), string(MessageKind), m.ID, int32(m.Tokens)})
+	}
+	if !plain(m.Blocks) {
+		r.addParts(x, m.Blocks, 0)
+	}
+	r.addContents(x)
+}
+
+// addParts takes blocks of a message, of which the first has this ordinal.
+func (r *messageRows) addParts(x *intake, blocks []Block, ordinal int) {
+	for i := range blocks {
+		r.parts = append(r.parts, blocks[i].partRow(x.message, ordinal+i, x.parts[i]))
+	}
+}
+
+// addContents takes what lies apart of a message.
+func (r *messageRows) addContents(x *intake) {
+	for _, f := range x.files {
+		r.files = append(r.files, f.row(x.message))
+	}
+	if r.payloads == nil {
+		r.payloads = payloads{}
+	}
+	for name, content := range x.payloads {
+		r.payloads[name] = content
+	}
+}
+
+// insertRows writes them. The caller is in a write transaction.
+func (e *Engine) insertRows(ctx context.Context, c *connection, r *messageRows) error {
+	if err := e.putPayloads(ctx, c, r.payloads); err != nil {
+		return err
+	}
+	return firstError(c.appendRows("messages", r.messages), c.appendRows("parts", r.parts), c.appendRows("context_items", r.items),
+		c.appendRows("large_files", r.files))
+}
+
+// describeMessage fills in what recall filters by.
+func (e *Engine) describeMessage(d *document, m *Message, scope string, docNo int32, at stand) {
+	d.no, d.ownerID, d.scope, d.conversationID, d.createdAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
+	d.stand, d.speaker = at, m.Speaker
+	d.read(m.Text, e.analyzer)
+}

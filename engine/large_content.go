@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// keepLarge moves contents that are too large for a context out of a message, or of its newest blocks, and leaves references with a summary
+// in their place: files in what a user says, the results of tools, texts beside which there is no tool, and whatever is no text. It may
+// take long, and needs no lock.
+func (e *Engine) keepLarge(ctx context.Context, x *intake, blocks []Block) {
+	m := x.message
+	whole := textOnly(m.Blocks)
+	if len(m.Blocks) == 0 {
+		m.Text, _ = e.keepText(ctx, x, m.Text, "")
+	}
+	for i := range blocks {
+		b := &blocks[i]
+		switch {
+		case len(b.Data) > 0:
+			e.keepData(ctx, x, b)
+		case b.Type == ToolResultBlock && e.outsized(b.Output) && !readsBack(b.Tool):
+			b.Output, b.FileID = e.keepResult(ctx, x, b.Output, b.Tool)
+		case b.Type == TextBlock && (whole || m.Role != "assistant"), b.Type == FileBlock:
+			b.Text, b.FileID = e.keepText(ctx, x, b.Text, b.FileName)
+		}
+	}
+	if said := saidIn(m.Blocks); said != "" {
+		m.Text = said
+	}
+}
+
+// outsized reports whether a text is too large for a context.
+func (e *Engine) outsized(s string) bool {
+	return e.estimator.Tokens(s) >= e.opts.Conversation.LargeFileTokens
+}
+
+// textOnly reports whether blocks have neither tools nor thoughts among them.
+func textOnly(blocks []Block) bool {
+	for i := range blocks {
+		if kind := blocks[i].kind(); kind == "tool" || kind == "reasoning" {
+			return false
+		}
+	}
+	return true
+}
+
+// readsBack reports whether a tool gives back what was put apart: its results stay, or they could never be read.
+func readsBack(tool string) bool {
+	tool = strings.ToLower(tool)
+	return strings.HasSuffix(tool, "describe") || strings.HasSuffix(tool, "expand")
+}
+
+// fileTag is a file in what a user says, with its attributes; of them fileAttribute finds those that matter.
+var (
+	fileTag       = regexp.MustCompile(`(?is)<file\b((?:[^>"']|"[^"]*"|'[^']*')*)>(.*?)</file>`)
+	fileAttribute = regexp.MustCompile(`(?is)(?:^|\s)(name|mime)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+)
+
+// keepText moves a text that is too large: of a user's, the files in it, or all of it where that does not help; of a tool's, which some hosts
+// give as plain text, a tool's result.
+func (e *Engine) keepText(ctx context.Context, x *intake, s, name string) (shown, id string) {
+	if !e.outsized(s) {
+		return s, ""
+	}
+	switch x.message.Role {
+	case "tool":
+		return e.keepResult(ctx, x, s, "")
+	case "user":
+		if !e.outsized(e.aroundFiles(s)) {
+			return e.keepFiles(ctx, x, s), ""
+		}
+	}
+	f := e.keepContent(ctx, x, or(name, "message.txt"), "text/plain", []byte(s))
+	return text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary), f.ID
+}
+
+// aroundFiles is what a user said beside the large files.
+func (e *Engine) aroundFiles(s string) string {
+	return fileTag.ReplaceAllStringFunc(s, func(file string) string {
+		if e.outsized(fileTag.FindStringSubmatch(file)[2]) {
+			return ""
+		}
+		return file
+	})
+}
+
+// keepFiles moves the large files out of a user's text.
+func (e *Engine) keepFiles(ctx context.Context, x *intake, s string) string {
+	return fileTag.ReplaceAllStringFunc(s, func(file string) string {
+		found := fileTag.FindStringSubmatch(file)
+		if !e.outsized(found[2]) {
+			return file
+		}
+		var name, kind string
+		for _, attribute := range fileAttribute.FindAllStringSubmatch(found[1], -1) {
+			value := attribute[2] + attribute[3] + attribute[4]
+			if strings.EqualFold(attribute[1], "name") {
+				name = value
+			} else {
+				kind = value
+			}
+		}
+		f := e.keepContent(ctx, x, name, kind, []byte(found[2]))
+		return text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
+	})
+}
+
+// keepResult moves the result of a tool.
+func (e *Engine) keepResult(ctx context.Context, x *intake, s, tool string) (reference, id string) {
+	f := e.keepContent(ctx, x, or(tool, "tool")+".txt", "text/plain", []byte(s))
+	return text.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+"."), f.ID
+}
+
+// keepData moves a file that came as bytes.
+func (e *Engine) keepData(ctx context.Context, x *intake, b *Block) {
+	f := e.keepContent(ctx, x, b.FileName, b.MIME, b.Data)
+	b.Data, b.FileID = nil, f.ID
+	b.Text = text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
+}
+
+// keepContent makes a content a large file of a message.
+func (e *Engine) keepContent(ctx context.Context, x *intake, name, kind string, content []byte) *LargeFile {
+	lines := int64(bytes.Count(content, []byte{'\n'}))
+	if content[len(content)-1] != '\n' {
+		lines++
+	}
+	at := e.now()
+	f := &LargeFile{ID: e.opts.NewID(filePrefix, at), Name: name, MIME: kind, Bytes: int64(len(content)), Lines: lines,
+		SHA256: x.payloads.add(content), Summary: e.explore(ctx, name, kind, content), CreatedAt: at}
+	x.files = append(x.files, f)
+	return f
+}
+
+// explore says in short what a content holds.
+func (e *Engine) explore(ctx context.Context, name, kind string, content []byte) string {
+	if !utf8.Valid(content) {
+		return "No text: " + or(kind, "bytes") + "."
+	}
+	return text.Explore(name, kind, content)
+}

@@ -1,0 +1,322 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// small makes everything of 20 tokens or more a large file.
+var small = engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 20}}
+
+func pieceOf(t *testing.T, e *engine.Engine, r engine.ReadLargeFileRequest) *engine.LargeFilePiece {
+	t.Helper()
+	piece, err := e.ReadLargeFile(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return piece
+}
+
+// filesOf gives the large files of a conversation with their contents.
+func filesOf(t *testing.T, e *engine.Engine, conversation string) (files []*engine.LargeFile, contents []string) {
+	t.Helper()
+	files, err := e.LargeFiles(t.Context(), conversation, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		contents = append(contents, string(pieceOf(t, e, engine.ReadLargeFileRequest{ID: f.ID, MaxBytes: 1 << 24}).Content))
+	}
+	return files, contents
+}
+
+func TestLargeContentsAreKeptApart(t *testing.T) {
+	body := strings.Repeat("word\n", 40)
+	brief := "a few words"
+	for _, test := range []struct {
+		name    string
+		message engine.Message
+		files   []engine.LargeFile
+		shows   string // the text or output that stands in the message; %s: reference to the first file
+		output  bool   // it is the output of the last block
+	}{
+		{name: "T1 a file in a user's text", message: engine.Message{Text: `see <file name="notes.md" mime="text/markdown">` + body + `</file> please`},
+			files: []engine.LargeFile{{Name: "notes.md", MIME: "text/markdown", Bytes: 200, Lines: 40}}, shows: "see %s please"},
+		{name: "T1 as a block, with quotes of every sort", message: engine.Message{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "<FILE\nMIME=text/x-go name='a > b.go'>" + body + "</File>\n<file name=c.txt>" + brief + "</file>"}}},
+			files: []engine.LargeFile{{Name: "a > b.go", MIME: "text/x-go", Bytes: 200, Lines: 40}}, shows: "%s\n<file name=c.txt>" + brief + "</file>"},
+		{name: "a small file", message: engine.Message{Text: "see <file>" + brief + "</file>"}, shows: "see <file>" + brief + "</file>"},
+		{name: "a file in an assistant's text", message: engine.Message{Role: "assistant", Text: "<file name='a'>" + body + "</file>"},
+			files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 222, Lines: 41}}, shows: "%s"},
+		{name: "U1 what a tool gave", message: engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "read", Output: body, IsError: true}}},
+			files: []engine.LargeFile{{Name: "read.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s", output: true},
+		{name: "U2 the same as plain text", message: engine.Message{Role: "tool", Text: body},
+			files: []engine.LargeFile{{Name: "tool.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
+		{name: "the same as a block of text", message: engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1"}, {Type: engine.TextBlock, Text: body}}},
+			files: []engine.LargeFile{{Name: "tool.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
+		{name: "what the describing tool gave", message: engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, Tool: "mallard_describe", Output: body}}},
+			shows: body, output: true},
+		{name: "a user's own words", message: engine.Message{Text: body}, files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
+		{name: "a text beside a call", message: engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.TextBlock, Text: body}, {Type: engine.ToolCallBlock, CallID: "t"}}}, shows: body},
+		{name: "a text beside a thought", message: engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: body}, {Type: engine.TextBlock, Text: body}}}, shows: body},
+		{name: "just below", message: engine.Message{Text: strings.Repeat("x", 76)}, shows: strings.Repeat("x", 76)},
+		{name: "just enough", message: engine.Message{Text: strings.Repeat("x", 77)}, files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 77, Lines: 1}}, shows: "%s"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, small)
+			appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{test.message}})
+			files, contents := filesOf(t, e, "c")
+			var got []engine.LargeFile
+			for i, f := range files {
+				got = append(got, *f)
+				if want := body; f.Bytes == 200 && contents[i] != want {
+					t.Errorf("%s holds %q", f.ID, contents[i])
+				}
+			}
+			if diff := cmp.Diff(test.files, got, cmpopts.IgnoreFields(engine.LargeFile{}, "ID", "ConversationID", "MessageID", "SHA256", "Summary", "CreatedAt")); diff != "" {
+				t.Fatalf("files (-want +got):\n%s", diff)
+			}
+			m := messagesOf(t, e, "c")[0]
+			shown, want := m.Text, test.shows
+			if test.output {
+				shown = m.Blocks[len(m.Blocks)-1].Output
+			}
+			if len(files) > 0 {
+				f, reference := files[0], ""
+				if m.Role == "tool" {
+					tool := ""
+					if test.output {
+						tool = "read"
+					}
+					reference = text.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+".")
+				} else {
+					reference = text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
+				}
+				want = fmt.Sprintf(test.shows, reference)
+				if f.MessageID != m.ID || f.ConversationID != m.ConversationID || len(f.SHA256) != 64 || f.Summary == "" {
+					t.Errorf("%+v", f)
+				}
+			}
+			if shown != want {
+				t.Errorf("the message shows\n%s\nwant\n%s", shown, want)
+			}
+			if estimator := (text.Estimator{}); m.Tokens != estimator.Tokens(shown) && len(m.Blocks) < 2 {
+				t.Errorf("%d tokens, want those of what is shown", m.Tokens)
+			}
+		})
+	}
+}
+
+func TestFilesThatCameAsBytes(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	picture, page := []byte("\x89PNG\r\n\x1a\n\xff\x00"), []byte("a,b\n1,2\n")
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: []engine.Block{
+		{Type: engine.ImageBlock, MIME: "image/png", Data: picture}, {Type: engine.FileBlock, FileName: "heron.csv", Data: page, FileID: "file_mine"},
+		{Type: engine.ImageBlock, Text: "https://example.org/a.png"}}}}})
+	files, contents := filesOf(t, e, "c")
+	if diff := cmp.Diff([]string{string(picture), string(page)}, contents); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	m := messagesOf(t, e, "c")[0]
+	for i, f := range files {
+		if b := m.Blocks[i]; b.FileID != f.ID || !strings.Contains(b.Text, f.ID) || b.Data != nil {
+			t.Errorf("block %d: %+v", i, b)
+		}
+	}
+	if files[0].Summary != "No text: image/png." || !strings.Contains(m.Blocks[1].Text, "heron.csv") {
+		t.Errorf("%+v, %+v", files[0], m.Blocks[1])
+	}
+	if want := 2*1600 + (text.Estimator{}).Tokens(m.Blocks[1].Text); m.Tokens != want || m.Text != "" {
+		t.Errorf("%d tokens of %q, want %d", m.Tokens, m.Text, want)
+	}
+	if got := recalled(t, e, engine.RecallQuery{Text: "heron", Kinds: []engine.Kind{engine.MessageKind}}); len(got) != 1 {
+		t.Errorf("recall of a file by its name: %v", got)
+	}
+}
+
+func TestReferencesAreFoundByTheirSummary(t *testing.T) {
+	e := enginetest.Open(t, small)
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "zebra things " + strings.Repeat("and more ", 30)}}})
+	for range 2 {
+		for word, found := range map[string]bool{"zebra": true, "exploration": false} {
+			result, err := e.Recall(t.Context(), engine.RecallQuery{Text: word, Kinds: []engine.Kind{engine.MessageKind}})
+			if err != nil || len(result.Hits) != 1 || (result.Hits[0].Score > 0) != found {
+				t.Errorf("SE8, recall of %s: %+v, %v", word, result.Hits, err)
+			}
+		}
+		if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReadLargeFile(t *testing.T) {
+	e := enginetest.Open(t, small)
+	body := "één\nтри\n日本語\n𝄞𝄞𝄞\n\nlast line, with no end" + strings.Repeat(".", 60)
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: body}}})
+	files, _ := filesOf(t, e, "c")
+	id := files[0].ID
+	for _, test := range []struct {
+		request engine.ReadLargeFileRequest
+		want    string
+		more    bool
+	}{
+		{engine.ReadLargeFileRequest{ID: id}, body, false},
+		{engine.ReadLargeFileRequest{ID: id[len(id)-8:], From: 1000}, "", false},
+		{engine.ReadLargeFileRequest{ID: id, MaxBytes: 4}, "éé", true},
+		{engine.ReadLargeFileRequest{ID: id, MaxBytes: 8}, "één\nт", true},
+		{engine.ReadLargeFileRequest{ID: id, From: 1, MaxBytes: 4}, "én", true}, // the second halves of two characters are left to others
+		{engine.ReadLargeFileRequest{ID: id, From: 7, MaxBytes: 4}, "р", true},
+		{engine.ReadLargeFileRequest{ID: id, StartLine: 2, EndLine: 2}, "три\n", false},
+		{engine.ReadLargeFileRequest{ID: id, StartLine: 3, EndLine: 5}, "日本語\n𝄞𝄞𝄞\n\n", false},
+		{engine.ReadLargeFileRequest{ID: id, StartLine: 3, EndLine: 5, MaxBytes: 14}, "日本語\n𝄞", true},
+		{engine.ReadLargeFileRequest{ID: id, StartLine: 6}, body[strings.Index(body, "last"):], false},
+		{engine.ReadLargeFileRequest{ID: id, StartLine: 6, EndLine: 99}, body[strings.Index(body, "last"):], false},
+		{engine.ReadLargeFileRequest{ID: id, StartLine: 7}, "", false},
+	} {
+		piece := pieceOf(t, e, test.request)
+		if string(piece.Content) != test.want || piece.More != test.more || piece.To-piece.From != int64(len(test.want)) {
+			t.Errorf("%+v: %q (more: %v), want %q (%v)", test.request, piece.Content, piece.More, test.want, test.more)
+		}
+	}
+	for most := 4; most < 12; most++ {
+		var whole bytes.Buffer
+		for from := int64(0); ; {
+			piece := pieceOf(t, e, engine.ReadLargeFileRequest{ID: id, From: from, MaxBytes: most})
+			if piece.From != from || !utf8.Valid(piece.Content) {
+				t.Fatalf("pieces of %d bytes: %q from %d", most, piece.Content, piece.From)
+			}
+			whole.Write(piece.Content)
+			if from = piece.To; !piece.More {
+				break
+			}
+		}
+		if whole.String() != body {
+			t.Errorf("pieces of %d bytes make %q", most, whole.String())
+		}
+	}
+	for _, r := range []engine.ReadLargeFileRequest{{ID: id, MaxBytes: 3}, {ID: id, MaxBytes: 1 << 25}, {ID: id, From: -1}, {ID: id, StartLine: -1}, {ID: id, EndLine: 3},
+		{ID: id, StartLine: 3, EndLine: 2}, {ID: "\xff"}} {
+		if _, err := e.ReadLargeFile(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%+v: %v, want ErrInvalid", r, err)
+		}
+	}
+	for _, r := range []engine.ReadLargeFileRequest{{ID: "file_none"}, {ID: id[len(id)-5:]}, {}} {
+		if _, err := e.ReadLargeFile(t.Context(), r); !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("%+v: %v, want ErrNotFound", r, err)
+		}
+	}
+}
+
+func TestLargeFilesOfOthers(t *testing.T) {
+	e := enginetest.Open(t, small)
+	appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: strings.Repeat("secret ", 40)}}})
+	files, _ := filesOf(t, e, "c")
+	if _, err := e.LargeFile(t.Context(), files[0].ID, "scout"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("%v, want ErrNotFound", err)
+	}
+	if _, err := e.LargeFiles(t.Context(), "c", "scout"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("%v, want ErrNotFound", err)
+	}
+	f, err := e.LargeFile(t.Context(), files[0].ID, "system")
+	if diff := cmp.Diff(files[0], f); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestTheLargestLieInTheFolder has a text of twenty megabytes.
+func TestTheLargestLieInTheFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mallard.db")
+	e := enginetest.OpenAt(t, path, engine.Options{})
+	body := strings.Repeat("twenty megabytes of reed\n", 20<<20/25)
+	say := engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Role: "tool", Key: "k", Raw: []byte(body), Blocks: []engine.Block{{Type: engine.ToolResultBlock, Tool: "cat", Output: body, Raw: []byte(body)}}}}}
+	appended(t, e, say)
+	if again := appended(t, e, say); again.Added != 0 {
+		t.Errorf("%+v", again)
+	}
+	entries, err := os.ReadDir(path + ".files")
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	files, _ := filesOf(t, e, "c")
+	if piece := pieceOf(t, e, engine.ReadLargeFileRequest{ID: files[0].ID, StartLine: 800_000, EndLine: 800_000}); string(piece.Content) != "twenty megabytes of reed\n" || piece.From != 799_999*25 {
+		t.Errorf("%+v", piece)
+	}
+	all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c", Raw: true})
+	if err != nil || string(all[0].Raw) != body || string(all[0].Blocks[0].Raw) != body {
+		t.Errorf("raw is not read back: %v", err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := e.Snapshot(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	second := enginetest.OpenAt(t, copied, engine.Options{ReadOnly: true})
+	if piece := pieceOf(t, second, engine.ReadLargeFileRequest{ID: files[0].ID, From: 20<<20 - 30}); len(piece.Content) == 0 {
+		t.Error("the copy has no payloads")
+	}
+	if err := os.Remove(filepath.Join(path+".files", files[0].SHA256)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.ReadLargeFile(t.Context(), engine.ReadLargeFileRequest{ID: files[0].ID}); !errors.Is(err, engine.ErrCorrupt) {
+		t.Errorf("%v, want ErrCorrupt", err)
+	}
+	state, err := e.CheckPayloadFiles(t.Context(), false)
+	if diff := cmp.Diff(&engine.PayloadFiles{Orphans: []string{}, Missing: []string{files[0].SHA256}}, state); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	appended(t, e, say)
+	if state, err := e.CheckPayloadFiles(t.Context(), false); err != nil || len(state.Missing) != 0 {
+		t.Errorf("what is given again is there again: %+v, %v", state, err)
+	}
+}
+
+func TestOrphans(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mallard.db")
+	e := enginetest.OpenAt(t, path, engine.Options{})
+	if state, err := e.CheckPayloadFiles(t.Context(), true); err != nil || len(state.Orphans)+len(state.Missing) != 0 {
+		t.Errorf("no folder: %+v, %v", state, err)
+	}
+	big := strings.Repeat("x", 17<<20)
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: big}}})
+	folder := path + ".files"
+	for _, name := range []string{"orphan", ".new-being-written"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := &engine.PayloadFiles{Orphans: []string{filepath.Join(folder, "orphan")}, Missing: []string{}}
+	for _, remove := range []bool{false, true} {
+		state, err := e.CheckPayloadFiles(t.Context(), remove)
+		if diff := cmp.Diff(want, state); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	memory, err := engine.Open(t.Context(), ":memory:", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	appended(t, memory, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: big}}})
+	if _, contents := filesOf(t, memory, "c"); len(contents[0]) != 1<<24 {
+		t.Errorf("in memory: %d bytes", len(contents[0]))
+	}
+	if _, err := os.Stat(":memory:.files"); err == nil {
+		t.Error("a folder for what is in memory")
+	}
+}

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// unfinished begins the name of a content that is being written; one that is older than abandoned was given up.
+const (
+	unfinished = ".new-"
+	abandoned  = time.Hour
+)
+
+// folder is where the largest payloads lie, each under its SHA-256.
+func (e *Engine) folder() string { return e.path + ".files" }
+
+func (e *Engine) apartName(name string) string { return filepath.Join(e.folder(), name) }
+
+// putAllApart puts those contents into the folder that lie there, before the rows that name them. It needs no lock.
+func (e *Engine) putAllApart(p payloads) error {
+	for name, content := range p {
+		if e.apart(content) {
+			if err := e.putApart(name, content); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// putApart puts a content into the folder unless it is there: written, synced, then renamed, so that under its name is all of it or nothing.
+func (e *Engine) putApart(name string, content []byte) error {
+	path := e.apartName(name)
+	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(content)) {
+		return nil
+	}
+	if err := os.MkdirAll(e.folder(), 0o700); err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	f, err := os.CreateTemp(e.folder(), unfinished)
+	if err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("payload: %w", err)
+	}
+	return syncFolder(e.folder())
+}
+
+// syncFolder makes the names in a folder last.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("payload: %w", err)
+	}
+	return nil
+}
+
+// PayloadFiles says how the folder beside the file and the file differ; both lists are empty where they agree.
+type PayloadFiles struct {
+	Orphans []string `json:"orphans"` // paths of files that no row names, left by writes that were broken off or by a purge
+	Missing []string `json:"missing"` // hashes of payloads whose file is gone or of another length
+}
+
+// CheckPayloadFiles compares the folder of the largest payloads (the file's name and ".files") with the rows that name them. With remove,
+// the orphans are deleted.
+func (e *Engine) CheckPayloadFiles(ctx context.Context, remove bool) (*PayloadFiles, error) {
+	result := &PayloadFiles{Orphans: []string{}, Missing: []string{}}
+	check := func(c *connection) error {
+		wanted := map[string]int64{}
+		err := c.each(ctx, "payloads_apart", func(rows *sql.Rows) error {
+			var name string
+			var size int64
+			defer func() { wanted[name] = size }()
+			return rows.Scan(&name, &size)
+		})
+		if err != nil {
+			return err
+		}
+		entries, err := os.ReadDir(e.folder())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, entry := range entries {
+			info, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // renamed or given up since
+			}
+			if err != nil {
+				return err
+			}
+			size, known := wanted[entry.Name()]
+			switch {
+			case known && size == info.Size():
+				delete(wanted, entry.Name())
+			case known, info.IsDir(), strings.HasPrefix(entry.Name(), unfinished) && time.Since(info.ModTime()) < abandoned:
+			default:
+				result.Orphans = append(result.Orphans, e.apartName(entry.Name()))
+			}
+		}
+		for name := range wanted {
+			result.Missing = append(result.Missing, name)
+		}
+		slices.Sort(result.Missing)
+		if !remove {
+			return nil
+		}
+		return removeFiles(result.Orphans)
+	}
+	var err error
+	if remove { // under the writer's lock: whoever writes looks for its files there once more
+		err = e.write(ctx, "payload files", check)
+	} else {
+		err = e.read(ctx, "payload files", check)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// removeFiles deletes files, whether they are there or not.
+func removeFiles(paths []string) (err error) {
+	for _, path := range paths {
+		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// copyFolder puts the payloads that lie apart beside a copy of the file; they never change, so a link will do. The caller has the
+// writer's lock.
+func (e *Engine) copyFolder(ctx context.Context, c *connection, out string) error {
+	return c.each(ctx, "payloads_apart", func(rows *sql.Rows) error {
+		var name string
+		var size int64
+		if err := rows.Scan(&name, &size); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := filepath.Join(out+".files", name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if os.Link(e.apartName(name), to) == nil {
+			return nil
+		}
+		return copyFile(e.apartName(name), to)
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}

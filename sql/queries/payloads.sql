@@ -1,0 +1,38 @@
+-- name: payload_put
+-- A content by its hash; NULL where it lies in the folder.
+INSERT INTO payloads VALUES ($sha256, $bytes, $content::BLOB) ON CONFLICT DO NOTHING;
+
+-- name: payload_get
+SELECT bytes, content FROM payloads WHERE sha256 = $sha256;
+
+-- name: payloads_apart
+-- Those that lie in the folder.
+SELECT sha256, bytes FROM payloads WHERE content IS NULL AND bytes > 0 ORDER BY sha256;
+
+-- name: payloads_unused
+-- Of these, the ones that no row names.
+SELECT sha256, content IS NULL FROM payloads
+WHERE sha256 = ANY ($sha256s::VARCHAR[])
+  AND sha256 NOT IN (SELECT sha256 FROM large_files)
+  AND sha256 NOT IN (SELECT raw_sha256 FROM messages WHERE raw_sha256 IS NOT NULL)
+  AND sha256 NOT IN (SELECT raw_sha256 FROM parts WHERE raw_sha256 IS NOT NULL);
+
+-- name: payloads_delete
+DELETE FROM payloads WHERE sha256 = ANY ($sha256s::VARCHAR[]);
+
+-- name: large_file_find
+-- A large file by its id or the ending of it, with the scope of its conversation.
+SELECT f.id, f.conversation_id, f.message_id, f.name, f.mime, f.bytes, f.lines, f.sha256, f.summary, f.created_at, c.scope
+FROM large_files AS f
+JOIN conversations AS c ON c.id = f.conversation_id
+WHERE f.id = $id OR length($id) >= $shortest AND ends_with(f.id, $id)
+ORDER BY f.id = $id DESC, f.id
+LIMIT 4;
+
+-- name: large_file_list
+-- The large files of a conversation, in their order.
+SELECT f.id, f.conversation_id, f.message_id, f.name, f.mime, f.bytes, f.lines, f.sha256, f.summary, f.created_at, c.scope
+FROM large_files AS f
+JOIN conversations AS c ON c.id = f.conversation_id
+WHERE f.conversation_id = $conversation_id
+ORDER BY f.rowid;
