@@ -18,8 +18,8 @@ import (
 	"github.com/mallardmem/mallard/engine/text"
 )
 
-// small makes everything of 20 tokens or more a large file.
-var small = engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 20}}
+// largeAtTwenty makes everything of 20 tokens or more a large file.
+var largeAtTwenty = engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 20}}
 
 func pieceOf(t *testing.T, e *engine.Engine, r engine.ReadLargeFileRequest) *engine.LargeFilePiece {
 	t.Helper()
@@ -75,7 +75,7 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 		{name: "just enough", message: engine.Message{Text: strings.Repeat("x", 77)}, files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 77, Lines: 1}}, shows: "%s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := enginetest.Open(t, small)
+			e := enginetest.Open(t, largeAtTwenty)
 			appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{test.message}})
 			files, contents := filesOf(t, e, "c")
 			var got []engine.LargeFile
@@ -147,7 +147,7 @@ func TestFilesThatCameAsBytes(t *testing.T) {
 }
 
 func TestReferencesAreFoundByTheirSummary(t *testing.T) {
-	e := enginetest.Open(t, small)
+	e := enginetest.Open(t, largeAtTwenty)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "zebra things " + strings.Repeat("and more ", 30)}}})
 	for range 2 {
 		for word, found := range map[string]bool{"zebra": true, "exploration": false} {
@@ -163,7 +163,7 @@ func TestReferencesAreFoundByTheirSummary(t *testing.T) {
 }
 
 func TestReadLargeFile(t *testing.T) {
-	e := enginetest.Open(t, small)
+	e := enginetest.Open(t, largeAtTwenty)
 	body := "één\nтри\n日本語\n𝄞𝄞𝄞\n\nlast line, with no end" + strings.Repeat(".", 60)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: body}}})
 	files, _ := filesOf(t, e, "c")
@@ -221,7 +221,7 @@ func TestReadLargeFile(t *testing.T) {
 }
 
 func TestLargeFilesOfOthers(t *testing.T) {
-	e := enginetest.Open(t, small)
+	e := enginetest.Open(t, largeAtTwenty)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: strings.Repeat("secret ", 40)}}})
 	files, _ := filesOf(t, e, "c")
 	if _, err := e.LargeFile(t.Context(), files[0].ID, "scout"); !errors.Is(err, engine.ErrNotFound) {
