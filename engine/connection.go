@@ -35,6 +35,7 @@ type connection struct {
 	recalls  int    // since the tables of recall were made; 0: they are not
 	weighing string // what the table weighing has
 	filled   bool   // some of the tables that only some recalls fill
+	greps    int    // since the connection was made; 0: there are no tables of a search
 }
 
 // openDatabase makes an instance of DuckDB with the file attached, and nothing else in it.

@@ -1,0 +1,176 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+func TestGrepRefuses(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "aaa"}}})
+	appended(t, e, engine.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []engine.Message{{Text: "aaa"}}})
+	day := noon
+	var words []string
+	for i := range 61 {
+		words = append(words, fmt.Sprint("q", i))
+	}
+	for _, test := range []struct {
+		request engine.GrepRequest
+		err     error
+		says    string
+	}{
+		{engine.GrepRequest{Pattern: "a"}, engine.ErrInvalid, "conversation"},
+		{engine.GrepRequest{Pattern: "a", Conversation: "c", AllConversations: true}, engine.ErrInvalid, "conversation"},
+		{engine.GrepRequest{Pattern: "a", Conversation: "nowhere"}, engine.ErrNotFound, "nowhere"},
+		{engine.GrepRequest{Pattern: "a", Conversation: "own", Agent: "teo"}, engine.ErrNotFound, "own"},
+		{engine.GrepRequest{Pattern: "(", Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "missing closing )"},
+		{engine.GrepRequest{Pattern: "(", Mode: engine.GrepBoth, Conversation: "c"}, engine.ErrInvalid, "pattern"},
+		{engine.GrepRequest{Pattern: "(?<=a)b", Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no look-around"},
+		{engine.GrepRequest{Pattern: `(a)\1`, Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no back-references"},
+		{engine.GrepRequest{Pattern: "a", Mode: "glob", Conversation: "c"}, engine.ErrInvalid, "mode"},
+		{engine.GrepRequest{Pattern: "a", Words: "some", Conversation: "c"}, engine.ErrInvalid, "words"},
+		{engine.GrepRequest{Pattern: "a", Order: "oldest", Conversation: "c"}, engine.ErrInvalid, "order"},
+		{engine.GrepRequest{Pattern: "a", Mode: engine.GrepRegex, Order: engine.ByRelevance, Conversation: "c"}, engine.ErrInvalid, "order"},
+		{engine.GrepRequest{Pattern: "a", Kinds: []engine.Kind{"file"}, Conversation: "c"}, engine.ErrInvalid, "kinds"},
+		{engine.GrepRequest{Pattern: "a", Limit: 201, Conversation: "c"}, engine.ErrInvalid, "limit"},
+		{engine.GrepRequest{Pattern: "a", Limit: -1, Conversation: "c"}, engine.ErrInvalid, "limit"},
+		{engine.GrepRequest{Pattern: "a", Deadline: -1, Conversation: "c"}, engine.ErrInvalid, "deadline"},
+		{engine.GrepRequest{Pattern: "a", Since: day, Before: day, Conversation: "c"}, engine.ErrInvalid, "since"}, // SE21
+		{engine.GrepRequest{Pattern: "a", Since: day.Add(1), Before: day, Conversation: "c"}, engine.ErrInvalid, "since"},
+		{engine.GrepRequest{Pattern: "a\xff", Conversation: "c"}, engine.ErrInvalid, "pattern"},
+		{engine.GrepRequest{Pattern: strings.Repeat("a", 10_001), Conversation: "c"}, engine.ErrInvalid, "pattern"},
+		{engine.GrepRequest{Pattern: strings.Join(words, " "), Conversation: "c"}, engine.ErrInvalid, "60"},
+		{engine.GrepRequest{Pattern: strings.Join(words[:60], " "), Conversation: "c"}, nil, ""},
+		{engine.GrepRequest{Pattern: "(a+)+$", Mode: engine.GrepRegex, Conversation: "c"}, nil, ""}, // SE11
+	} {
+		_, err := e.Grep(t.Context(), test.request)
+		if !errors.Is(err, test.err) || err != nil && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%+v: %v, want %v about %q", test.request, err, test.err, test.says)
+		}
+	}
+}
+
+func TestGrepRange(t *testing.T) {
+	clock := &movingClock{noon}
+	e := enginetest.Open(t, engine.Options{Now: clock.now})
+	say := func(r engine.AppendRequest, text string) {
+		t.Helper()
+		clock.advance(time.Minute)
+		r.Messages = []engine.Message{{Text: text + " otter"}}
+		appended(t, e, r)
+	}
+	say(engine.AppendRequest{SessionKey: "k"}, "first")
+	first, err := e.Conversation(t.Context(), "k", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Tamper(t.Context(), "UPDATE conversations SET active = false, archived_at = TIMESTAMP '2026-06-15 12:02:00', archive_cause = 'reset' WHERE id = ?", first.ID); err != nil {
+		t.Fatal(err)
+	}
+	say(engine.AppendRequest{SessionKey: "k"}, "second")
+	say(engine.AppendRequest{Conversation: "other"}, "elsewhere")
+	say(engine.AppendRequest{Conversation: "own", Scope: "agent:scout"}, "scout's")
+	stored(t, e, engine.RememberRequest{Text: "otter, remembered"})
+	stored(t, e, engine.RememberRequest{Text: "otter, teo's", Scope: "agent:teo"})
+	everything := []engine.Kind{engine.MessageKind, engine.SummaryKind, engine.MemoryKind}
+	for _, test := range []struct {
+		request engine.GrepRequest
+		want    string // the other words
+	}{
+		{engine.GrepRequest{Conversation: "k"}, "first second"},
+		{engine.GrepRequest{Conversation: first.ID}, "first second"},
+		{engine.GrepRequest{Conversation: "other"}, "elsewhere"},
+		{engine.GrepRequest{AllConversations: true}, "first second elsewhere scout's"},
+		{engine.GrepRequest{AllConversations: true, Agent: "scout"}, "first second elsewhere scout's"},
+		{engine.GrepRequest{AllConversations: true, Agent: "teo"}, "first second elsewhere"},
+		{engine.GrepRequest{Conversation: "other", Kinds: everything}, "elsewhere remembered teo's"},
+		{engine.GrepRequest{Conversation: "other", Kinds: everything, Agent: "teo"}, "elsewhere remembered teo's"},
+		{engine.GrepRequest{AllConversations: true, Kinds: everything, Agent: "scout"}, "first second elsewhere scout's remembered"},
+		{engine.GrepRequest{AllConversations: true, Kinds: everything[2:]}, "remembered teo's"},
+	} {
+		for _, mode := range engine.GrepModes() {
+			test.request.Pattern, test.request.Mode, test.request.Order = "otter", mode, engine.ByNewest
+			var got []string
+			for _, h := range grepped(t, e, test.request).Hits {
+				got = append([]string{strings.Trim(strings.ReplaceAll(h.Snippet, "otter", ""), " ,")}, got...)
+			}
+			if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%s %+v (-want +got):\n%s", mode, test.request, diff)
+			}
+		}
+	}
+}
+
+// TestGrepIsNewestFirst says the newest things first, so that the order of time is not that in which they are stored.
+func TestGrepIsNewestFirst(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for i, conversation := range []string{"a", "b", "a", "b"} {
+		var say []engine.Message
+		for j := range 10 {
+			say = append(say, engine.Message{Text: fmt.Sprint("heron ", i, j), SaidAt: noon.AddDate(0, 0, -i).Add(time.Duration(j) * time.Minute)})
+		}
+		appended(t, e, engine.AppendRequest{Conversation: conversation, Messages: say})
+	}
+	for _, mode := range engine.GrepModes() {
+		r := engine.GrepRequest{Pattern: "heron", Mode: mode, Order: engine.ByNewest, AllConversations: true}
+		for _, limit := range []int{1, 7, 15, 200} {
+			r.Limit = limit
+			hits := grepped(t, e, r).Hits
+			if len(hits) != min(limit, 40) {
+				t.Errorf("%s: %d hits of %d", mode, len(hits), limit)
+			}
+			for i, h := range hits {
+				if want := fmt.Sprint("heron ", i/10, 9-i%10); h.Snippet != want {
+					t.Errorf("%s: hit %d is %q, want %q", mode, i, h.Snippet, want)
+				}
+			}
+		}
+	}
+}
+
+func TestGrepComesToItsEnd(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	longTalk(t, e, 40_000, "kingfisher")
+	for _, r := range []engine.GrepRequest{{Pattern: "nothing.*here", Mode: engine.GrepRegex}, {Pattern: "kingfisher"}} {
+		r.Conversation, r.Deadline = "long", time.Microsecond
+		if x := grepped(t, e, r); !x.Truncated || !strings.Contains(x.Text(), "time ran out") {
+			t.Errorf("%+v, want that the time ran out", x)
+		}
+		r.Deadline = time.Minute
+		ctx, cancel := context.WithCancel(t.Context())
+		cancelled := make(chan time.Time, 1)
+		time.AfterFunc(3*time.Millisecond, func() { cancelled <- time.Now(); cancel() })
+		_, err := e.Grep(ctx, r)
+		if err != nil && (!errors.Is(err, context.Canceled) || time.Since(<-cancelled) > 2*time.Second) {
+			t.Errorf("%v", err)
+		}
+		x := grepped(t, e, r)
+		if want := map[engine.GrepMode]int{"": 40}[r.Mode]; x.Truncated || len(x.Hits) != want {
+			t.Errorf("%s: %d hits, truncated %t; want %d", r.Pattern, len(x.Hits), x.Truncated, want)
+		}
+	}
+}
+
+// TestGrepGoesOn searches more often than the tables of what is asked last.
+func TestGrepGoesOn(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Threads: 1})
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "one wren"}, {Text: "two wrens"}, {Text: "an owl"}}})
+	for i := range 450 {
+		pattern, want := "wren", 2
+		if i%3 == 1 {
+			pattern, want = "owl", 1
+		}
+		if hits := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: pattern}).Hits; len(hits) != want {
+			t.Fatalf("search %d: %d hits, want %d", i, len(hits), want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"time"
+)
+
+// grepRegex is a regular expression, for Go and for the database.
+type grepRegex struct {
+	compiled *regexp.Regexp
+	pattern  string // as the database is given it: with every flag spelled out
+}
+
+// newGrepRegex compiles a pattern. Errors: ErrInvalid, which says what is wrong with it.
+func newGrepRegex(pattern string, ignoreCase bool) (*grepRegex, error) {
+	written := pattern
+	if ignoreCase {
+		pattern = "(?i)" + pattern
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		reason := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		return nil, fmt.Errorf("%w: pattern is %s: %s; allowed: a regular expression in the syntax of RE2, which has no look-around and no back-references",
+			ErrInvalid, quote(written), reason)
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%w: pattern is %s: %w", ErrInvalid, quote(written), err)
+	}
+	return &grepRegex{compiled, tree.String()}, nil
+}
+
+// matches reports whether one of some texts does.
+func (x *grepRegex) matches(texts []string) bool {
+	return slices.ContainsFunc(texts, x.compiled.MatchString)
+}
+
+// byRegex looks through the texts themselves, the newest first.
+func (g *grep) byRegex(ctx context.Context, c *connection) error {
+	asked := g.asked()
+	for _, kind := range g.request.Kinds {
+		var err error
+		switch kind {
+		case MessageKind:
+			err = g.messagesByRegex(ctx, c, asked)
+		case SummaryKind:
+			_, err = g.take(ctx, c, kind, "grep_summaries", append(asked, g.matching()...))
+		case MemoryKind:
+			_, err = g.take(ctx, c, kind, "grep_memories", append(asked[1:], append(g.matching(), sql.Named("scopes", listArg(g.scopes)), sql.Named("at", g.engine.now()))...))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *grep) matching() []any {
+	return []any{sql.Named("pattern", g.regex.pattern), sql.Named("limit", int64(g.request.Limit))}
+}
+
+// messagesByRegex looks through messages piece by piece, until there are enough that no older piece could have newer ones.
+func (g *grep) messagesByRegex(ctx context.Context, c *connection, asked []any) error {
+	type slice struct {
+		from, to int32
+		newest   time.Time
+	}
+	var slicesOf []slice
+	err := c.each(ctx, "grep_slices", func(rows *sql.Rows) error {
+		var s slice
+		defer func() { slicesOf = append(slicesOf, s) }()
+		return rows.Scan(&s.from, &s.to, &s.newest)
+	}, asked...)
+	if err != nil {
+		return err
+	}
+	var withParts bool
+	if _, err := c.one(ctx, "grep_parts_any", []any{&withParts}); err != nil {
+		return err
+	}
+	var times []time.Time // of what was found, the newest first
+	for _, s := range slicesOf {
+		if len(times) >= g.request.Limit && times[g.request.Limit-1].After(s.newest) {
+			return nil
+		}
+		args := append(append([]any{sql.Named("from", s.from), sql.Named("to", s.to)}, asked...), g.matching()...)
+		for _, query := range []string{"grep_messages", "grep_parts"} {
+			if query == "grep_parts" && !withParts {
+				continue
+			}
+			found, err := g.take(ctx, c, MessageKind, query, args)
+			if err != nil {
+				return err
+			}
+			times = append(times, found...)
+		}
+		slices.SortFunc(times, func(a, b time.Time) int { return b.Compare(a) })
+	}
+	return nil
+}
+
+// take runs a query for hits, keeps them and gives their times.
+func (g *grep) take(ctx context.Context, c *connection, kind Kind, query string, args []any) (times []time.Time, err error) {
+	var some []candidateHit
+	err = c.each(ctx, query, func(rows *sql.Rows) error {
+		h := candidateHit{kind: kind}
+		defer func() { some = append(some, h) }()
+		var at time.Time
+		return rows.Scan(&h.id, &h.docNo, &at)
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.texts(ctx, c, some, func(h *candidateHit) bool { return !g.regex.matches(h.texts) }); err != nil {
+		return nil, err
+	}
+	for i := range some {
+		if h := &some[i]; g.regex.matches(h.texts) {
+			g.showMatch(h)
+			if g.keep(*h) {
+				times = append(times, h.hit.At)
+			}
+		}
+	}
+	return times, nil
+}

@@ -1,0 +1,222 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// The Chinese of the vectors: database migration finished; the end-to-end test result is very good, with a latency; test environment,
+// written with a space inside.
+const (
+	chineseMigration = "数据库迁移已完成"
+	chineseResult    = "端到端测试结果非常好 latency p99"
+	chineseSpaced    = "测试 环境"
+)
+
+// searchable is the conversation of the search vectors: messages by their numbers, and summaries sum_1 to sum_3. It gives their names
+// by id.
+func searchable(t *testing.T, e *engine.Engine) map[string]string {
+	t.Helper()
+	day := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Text: "The database migrations were running slowly today", SaidAt: day},
+		{Text: "run the migration again and log error-code 42", SaidAt: day.Add(time.Hour)},
+		{Text: "weather is fine", SaidAt: day.Add(2 * time.Hour)},
+		{Text: "Database backup OK", SaidAt: day.Add(30 * time.Hour)},
+		{Text: chineseMigration, SaidAt: day.Add(3 * time.Hour)},
+		{Text: text.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things"), SaidAt: day.Add(4 * time.Hour)},
+	}}).IDs
+	names := map[string]string{}
+	for i, name := range []string{"1", "2", "3", "4", "6", "7"} {
+		names[said[i]] = name
+	}
+	made, err := e.AddSummaries(t.Context(), "c",
+		func([]string) engine.Made {
+			return engine.Made{Text: "We migrated the database to DuckDB", Tokens: 9, Sources: said[:1]}
+		},
+		func([]string) engine.Made { return engine.Made{Text: chineseResult, Tokens: 9, Sources: said[1:2]} },
+		func([]string) engine.Made { return engine.Made{Text: chineseSpaced, Tokens: 9, Sources: said[2:3]} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range made {
+		names[id] = fmt.Sprint("sum_", i+1)
+	}
+	return names
+}
+
+func grepped(t testing.TB, e *engine.Engine, r engine.GrepRequest) *engine.GrepResult {
+	t.Helper()
+	result, err := e.Grep(context.Background(), r)
+	if err != nil {
+		t.Fatalf("%+v: %v", r, err)
+	}
+	return result
+}
+
+func TestGrep(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	names := searchable(t, e)
+	all := engine.GrepRequest{Words: engine.AllWords, Order: engine.ByNewest}
+	regex := engine.GrepRequest{Mode: engine.GrepRegex}
+	two := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	since, before, one := all, all, all
+	since.Since, before.Before, one.Limit = two, time.Date(2026, 1, 2, 14, 0, 0, 0, time.UTC), 1
+	for _, test := range []struct {
+		label, pattern string
+		request        engine.GrepRequest
+		want           string
+	}{
+		{"SE1", "database", all, "4 1 sum_1"},
+		{"SE2", "migration", all, "2 1 sum_1"},
+		{"SE3", "database migrations", all, "1 sum_1"},
+		{"SE4", "database OR weather", all, ""},
+		{"SE4, any", "database OR weather", engine.GrepRequest{Order: engine.ByNewest}, "4 3 1 sum_1"},
+		{"SE5", "data*", all, ""},
+		{"SE6", "error-code", engine.GrepRequest{}, "2"},
+		{"SE6, all", "error-code 42", all, "2"},
+		{"phrase", `"migration again"`, engine.GrepRequest{}, "2"},
+		{"no phrase", `"again migration"`, engine.GrepRequest{}, ""},
+		{"a phrase or a word", `"again migration" weather`, engine.GrepRequest{}, "3"},
+		{"a phrase and a word", `"migration again" code`, all, "2"},
+		{"a phrase and no word", `"migration again" weather`, all, ""},
+		{"SE7", " \t", all, ""},
+		{"SE7, regex", "", regex, ""},
+		{"only signs", "--- !", all, ""},
+		{"SE8", "zebra", all, "7"},
+		{"SE8, regex", "zebra", regex, "7"},
+		{"SE9", "data(base)?", regex, "1 sum_1"},
+		{"SE10", "Database", regex, "4"},
+		{"SE10, any case", "Database", engine.GrepRequest{Mode: engine.GrepRegex, IgnoreCase: true}, "4 1 sum_1"},
+		{"SE11", "(run|log)", regex, "2 1"},
+		{"SE11, nested", "(e+)+ather", regex, "3"},
+		{"SE12", "数据", all, "6"},
+		{"SE12, summaries", "测试", all, "sum_3 sum_2"},
+		{"SE13", "端到端测试结果", all, "sum_2"},
+		{"SE14", "测试结果 latency", all, "sum_2"},
+		{"SE14, not", "测试结果 nope", all, ""},
+		{"SE14, one character more", "测试结果坏", all, "sum_2"},
+		{"a short run stands as it is", "测坏", all, ""},
+		{"three of a run of four", "据库迁坏", all, ""},
+		{"quoted, another order", `"结果测试"`, all, ""},
+		{"one character", "库", all, "6"},
+		{"any of a run", "迁移坏", engine.GrepRequest{}, "6"},
+		{"SE15", "database", since, "4"},
+		{"SE16", "database", before, "1 sum_1"},
+		{"SE17", "database", one, "4 sum_1"},
+		{"a date that only the index has", "January 2026", engine.GrepRequest{}, ""},
+		{"both", "Database backup", engine.GrepRequest{Mode: engine.GrepBoth}, "4 sum_1 1"},
+		{"both, only the one", `lo[gw].*error`, engine.GrepRequest{Mode: engine.GrepBoth}, "2"},
+		{"end of text", "OK$", regex, "4"},
+		{"a natural question finds the best first", "How slowly were the migrations of the database running?", engine.GrepRequest{}, "1 sum_1 2 4"},
+		{"only messages", "database", engine.GrepRequest{Kinds: []engine.Kind{engine.MessageKind}}, "4 1"},
+		{"nothing is asked", "database", engine.GrepRequest{Kinds: []engine.Kind{}}, ""},
+	} {
+		test.request.Pattern, test.request.Conversation = test.pattern, "c"
+		var got []string
+		for _, h := range grepped(t, e, test.request).Hits {
+			got = append(got, names[h.ID])
+		}
+		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", test.label, test.pattern, diff)
+		}
+	}
+}
+
+func TestGrepShowsWhere(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	names := searchable(t, e)
+	for _, test := range []struct {
+		request engine.GrepRequest
+		want    []string // of each hit: name, role, seq, summary above, and the snippet with its spans in brackets
+	}{
+		{engine.GrepRequest{Pattern: "data(base)?", Mode: engine.GrepRegex}, []string{"1 user 1 sum_1 The [database] migrations were running slowly today", "sum_1 leaf 1  We migrated the [database] to DuckDB"}},
+		{engine.GrepRequest{Pattern: "(run|log)", Mode: engine.GrepRegex}, []string{"2 user 2 sum_2 [run] the migration again and log error-code...", "1 user 1 sum_1 ...atabase migrations were [run]ning slowly today"}},
+		{engine.GrepRequest{Pattern: "error-code 42"}, []string{"2 user 2 sum_2 run the migration again and log [error]-[code] [42]"}},
+		{engine.GrepRequest{Pattern: "数据库"}, []string{"6 user 5  [数据库]迁移已完成"}},
+	} {
+		test.request.Conversation = "c"
+		var got []string
+		for _, h := range grepped(t, e, test.request).Hits {
+			snippet := h.Snippet
+			for i := len(h.Spans) - 1; i >= 0; i-- {
+				s := h.Spans[i]
+				snippet = snippet[:s.Start] + "[" + snippet[s.Start:s.End] + "]" + snippet[s.End:]
+			}
+			got = append(got, fmt.Sprintf("%s %s %d %s %s", names[h.ID], h.Role, h.Seq, names[h.Summary], snippet))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.request.Pattern, diff)
+		}
+	}
+	text := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: "database", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}).Text()
+	for _, part := range []string{`3 hits for "database" (text), since 2026-01-01 00:00 UTC`, "(user, 2026-01-01 08:00 UTC, in sum_", "): Database backup OK\n"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the text lacks %q:\n%s", part, text)
+		}
+	}
+	long := strings.Repeat("x ", 25) + "needle" + strings.Repeat(" y", 60) // 50 before, 120 after
+	appended(t, e, engine.AppendRequest{Conversation: "long", Messages: []engine.Message{{Text: long}}})
+	if got, want := grepped(t, e, engine.GrepRequest{Conversation: "long", Pattern: "needle", Mode: engine.GrepRegex}).Hits[0].Snippet,
+		"..."+strings.TrimSpace(long[50-24:56+40])+"..."; got != want {
+		t.Errorf("SE20: %q, want %q", got, want)
+	}
+}
+
+func TestGrepLooksIntoToolsButNotIntoThoughts(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "a walrus, perhaps"}, {Type: engine.TextBlock, Text: "looking"},
+			{Type: engine.ToolCallBlock, CallID: "t1", Tool: "search", Input: `{"query":"pelican counts"}`}}},
+		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "search", Output: "seventeen pelicans\nnear the pier"}}},
+		{Text: "HEARTBEAT: a pelican event", SetAside: engine.AsideEvent},
+		{Text: "an old pelican plan", SetAside: engine.AsideOffBranch},
+		{Caption: "a picture of a pelican"},
+	}}).IDs
+	for _, test := range []struct {
+		pattern string
+		mode    engine.GrepMode
+		want    []int
+	}{
+		{"pelican", engine.GrepText, []int{4, 3, 2, 1, 0}},
+		{"pelican", engine.GrepRegex, []int{4, 3, 2, 1, 0}},
+		{"walrus", engine.GrepText, nil},
+		{"walrus", engine.GrepRegex, nil},
+		{"pelican.*near", engine.GrepRegex, nil}, // . matches no newline
+		{"(?s)pelican.*near", engine.GrepRegex, []int{1}},
+		{"(?m)^near", engine.GrepRegex, []int{1}},
+		{"^near", engine.GrepRegex, nil},
+		{"(?P<what>pier)$", engine.GrepRegex, []int{1}},
+		{`"pelican counts"`, engine.GrepText, []int{0}},
+		{"pelican-event", engine.GrepText, []int{2}},
+		{"pelican-event", engine.GrepBoth, []int{2}},
+	} {
+		r := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: test.pattern, Mode: test.mode, Order: engine.ByNewest})
+		var got, want []string
+		for _, h := range r.Hits {
+			got = append(got, h.ID)
+			if len(h.Spans) == 0 {
+				t.Errorf("%s: no span in %q", test.pattern, h.Snippet)
+			}
+		}
+		for _, i := range test.want {
+			want = append(want, said[i])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", test.mode, test.pattern, diff)
+		}
+	}
+	r := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: "pelican"})
+	if last := r.Hits[len(r.Hits)-1]; last.ID != said[2] || last.Score != 0 || last.SetAside != engine.AsideEvent {
+		t.Errorf("last by relevance: %+v, want the event, which the index has not", last)
+	}
+}

@@ -1,0 +1,174 @@
+-- Searching conversations. What is asked stands in temporary tables of the connection, so that the long statement has no parameters and is
+-- planned once. kinds are those of conversations; of memories scopes decides, in which * is no restriction.
+
+-- name: grep_tables
+CREATE OR REPLACE TEMP TABLE grep_asked (
+    everywhere BOOLEAN, conversations VARCHAR[], kinds VARCHAR[], memories BOOLEAN, scopes VARCHAR[], asked_at TIMESTAMP, since TIMESTAMP,
+    until TIMESTAMP, must BIGINT, most BIGINT, newest BOOLEAN);
+-- A word of the pattern has a number, which is its bit in a mask. It may be the year, the month or the day of a date: each message is
+-- indexed with its own, which it does not say.
+CREATE OR REPLACE TEMP TABLE grep_words (word INTEGER, term VARCHAR, year INTEGER, month INTEGER, day INTEGER);
+
+-- name: grep_clear
+DELETE FROM temp.main.grep_asked;
+DELETE FROM temp.main.grep_words;
+
+-- name: grep_family
+-- A conversation and all others of its session key.
+SELECT id, scope FROM conversations WHERE id = $id OR session_key = $session_key ORDER BY created_at, id;
+
+-- name: grep_rank
+-- Documents that have words of the pattern, and all those they must have: the best of each kind, or the newest. How rare a word is, and how
+-- long documents are, is counted among those asked.
+WITH asked AS MATERIALIZED (
+    SELECT t.term_no, a.word, a.year, a.month, a.day FROM terms AS t JOIN temp.main.grep_words AS a USING (term)
+),
+eligible AS MATERIALIZED (
+    SELECT d.doc_no, d.kind, d.length, d.created_at
+    FROM documents AS d
+    CROSS JOIN temp.main.grep_asked AS q
+    WHERE d.live
+      AND list_contains(q.kinds, d.kind::VARCHAR)
+      AND (q.everywhere OR list_contains(q.conversations, d.conversation_id))
+      AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
+    UNION ALL
+    SELECT d.doc_no, d.kind, d.length, d.created_at
+    FROM (FROM documents SEMI JOIN (FROM temp.main.grep_asked WHERE memories) ON true) AS d
+    CROSS JOIN temp.main.grep_asked AS q
+    WHERE d.live AND d.kind = 'memory'
+      AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
+      AND d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
+      AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE
+),
+posted AS MATERIALIZED (
+    SELECT a.word, a.year, a.month, a.day, p.doc_no, p.tf FROM postings AS p JOIN asked AS a USING (term_no)
+),
+found AS MATERIALIZED (
+    SELECT p.word, p.doc_no, p.tf, e.kind, e.length, e.created_at
+    FROM (FROM posted WHERE coalesce(year, month, day) IS NULL) AS p
+    JOIN eligible AS e USING (doc_no)
+    UNION ALL
+    SELECT word, doc_no, tf, kind, length, created_at
+    FROM (SELECT p.word, p.doc_no, e.kind, e.length, e.created_at,
+              p.tf - CASE WHEN e.kind = 'message' AND (p.year = year(e.created_at) OR p.month = month(e.created_at) OR p.day = day(e.created_at))
+                  THEN 1 ELSE 0 END AS tf
+          FROM (FROM posted WHERE coalesce(year, month, day) IS NOT NULL) AS p
+          JOIN eligible AS e USING (doc_no))
+    WHERE tf > 0
+),
+population AS (SELECT kind, count(*) AS documents, avg(length) AS average_length FROM eligible GROUP BY kind),
+rarity AS (
+    SELECT f.kind, f.word, idf(any_value(p.documents), sum(f.documents)) AS idf, any_value(p.average_length) AS average_length
+    FROM (SELECT kind, word, count(*) AS documents FROM found GROUP BY kind, word) AS f
+    JOIN population AS p USING (kind)
+    GROUP BY f.kind, f.word
+),
+scored AS (
+    SELECT f.doc_no, any_value(f.kind) AS kind, any_value(f.created_at) AS created_at, bit_or(1::BIGINT << f.word) AS mask,
+        sum(bm25(r.idf, f.tf, f.length, r.average_length, 1.2, 0.75)) AS score
+    FROM found AS f
+    JOIN rarity AS r USING (kind, word)
+    GROUP BY f.doc_no
+),
+matching AS MATERIALIZED (
+    SELECT s.*, CASE WHEN q.newest THEN epoch_us(s.created_at) ELSE s.score END AS worth
+    FROM scored AS s
+    CROSS JOIN temp.main.grep_asked AS q
+    WHERE s.mask & q.must = q.must
+)
+SELECT doc_no, kind::VARCHAR, score, mask
+FROM (
+    (FROM matching WHERE kind = 'message' ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
+    UNION ALL
+    (FROM matching WHERE kind = 'summary' ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
+    UNION ALL
+    (FROM matching WHERE kind = 'memory' ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
+)
+ORDER BY worth DESC, doc_no DESC;
+
+-- name: grep_owners
+-- Whose documents these are.
+SELECT doc_no, owner_id FROM documents WHERE doc_no IN (SELECT unnest($doc_nos::INTEGER[]));
+
+-- name: grep_texts
+-- What these messages say.
+SELECT id, conversation_id, seq, role, speaker, text, caption, said_at, set_aside FROM messages WHERE id IN (SELECT unnest($ids::VARCHAR[]));
+
+-- name: grep_aside
+-- Messages that the index leaves out, being set aside as no talk, newest first.
+SELECT id, doc_no, text, caption
+FROM messages
+WHERE set_aside IN ('heartbeat', 'event') AND conversation_id = ANY ($conversations::VARCHAR[])
+  AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
+ORDER BY said_at DESC, doc_no DESC;
+
+-- name: grep_conversations
+-- Every conversation that may be read.
+SELECT id FROM conversations WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]);
+
+-- name: grep_slices
+-- The messages asked in pieces that are searched one after the other, those with the newest first.
+SELECT min(doc_no), max(doc_no), max(said_at) AS newest
+FROM messages
+WHERE conversation_id = ANY ($conversations::VARCHAR[]) AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
+GROUP BY doc_no // 16384
+ORDER BY newest DESC, max(doc_no) DESC;
+
+-- name: grep_parts_any
+SELECT count(*) > 0 FROM (FROM parts LIMIT 1);
+
+-- name: grep_messages
+-- The newest messages of a piece whose text matches a regular expression.
+SELECT id, doc_no, said_at
+FROM messages
+WHERE doc_no BETWEEN $from AND $to AND conversation_id = ANY ($conversations::VARCHAR[])
+  AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
+  AND (regexp_matches(text, $pattern) OR regexp_matches(caption, $pattern))
+ORDER BY said_at DESC, doc_no DESC
+LIMIT $limit;
+
+-- name: grep_parts
+-- The newest messages of a piece in which what a tool was given or gave, or the name of a file, matches a regular expression.
+SELECT DISTINCT m.id, m.doc_no, m.said_at
+FROM parts AS p
+JOIN messages AS m ON m.conversation_id = p.conversation_id AND m.seq = p.seq
+WHERE m.doc_no BETWEEN $from AND $to AND m.conversation_id = ANY ($conversations::VARCHAR[])
+  AND m.said_at >= $since::TIMESTAMP AND m.said_at < $until::TIMESTAMP
+  AND p.kind IN ('tool', 'file')
+  AND (regexp_matches(p.tool, $pattern) OR regexp_matches(p.input, $pattern) OR regexp_matches(p.output, $pattern) OR regexp_matches(p.file_name, $pattern))
+ORDER BY m.said_at DESC, m.doc_no DESC
+LIMIT $limit;
+
+-- name: grep_summaries
+-- The newest summaries whose text matches a regular expression.
+SELECT id, doc_no, latest_at
+FROM summaries
+WHERE conversation_id = ANY ($conversations::VARCHAR[]) AND latest_at >= $since::TIMESTAMP AND latest_at < $until::TIMESTAMP
+  AND regexp_matches(text, $pattern)
+ORDER BY latest_at DESC, doc_no DESC
+LIMIT $limit;
+
+-- name: grep_memories
+-- The newest standing memories in which a text matches a regular expression.
+SELECT id, doc_no, created_at
+FROM memories
+WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])) AND retired_at IS NULL
+  AND valid_from <= $at::TIMESTAMP AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP)
+  AND created_at >= $since::TIMESTAMP AND created_at < $until::TIMESTAMP
+  AND (regexp_matches(text, $pattern) OR regexp_matches(l0_abstract, $pattern) OR regexp_matches(l1_overview, $pattern)
+    OR regexp_matches(l2_content, $pattern))
+ORDER BY created_at DESC, doc_no DESC
+LIMIT $limit;
+
+-- name: leaves_above
+-- The leaf summary that stands for each of these messages, which are given by conversation and seq.
+SELECT h.conversation_id, h.seq, s.id
+FROM (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h
+JOIN summaries AS s ON s.conversation_id = h.conversation_id AND s.depth = 0 AND h.seq BETWEEN s.first_seq AND s.last_seq;
+
+-- name: parts_of
+-- What tools were given and gave in these messages, which are given by conversation and seq.
+SELECT p.message_id, p.type, p.text, p.call_id, p.tool, p.input, p.output, p.is_error, p.file_name, p.mime, p.file_id, p.caller_key, p.raw
+FROM parts AS p
+JOIN (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h USING (conversation_id, seq)
+ORDER BY p.conversation_id, p.seq, p.ordinal;
