@@ -182,8 +182,8 @@ func (a *assembly) render() *Assembled {
 		return r
 	}
 	r.ConversationID, r.Tail = a.conversation.ID, a.tail
-	r.Total = ContextTotal{a.totals.messages, a.totals.summaries, a.totals.tokens}
-	r.Left.Items, r.Left.Tokens = a.totals.items()-len(a.chosen), a.totals.tokens
+	r.Total = ContextTotal{a.totals.items - a.totals.summaries, a.totals.summaries, a.totals.tokens}
+	r.Left.Items, r.Left.Tokens = a.totals.items-len(a.chosen), a.totals.tokens
 	r.Items = make([]AssembledItem, len(a.chosen))
 	for i := range a.chosen {
 		s := &a.chosen[i]

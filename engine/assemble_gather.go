@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
@@ -12,10 +13,8 @@ import (
 
 // contextSpan is how much a context holds, and from which position to which.
 type contextSpan struct {
-	messages, summaries, tokens, first, last int
+	items, summaries, tokens, first, last int
 }
-
-func (s contextSpan) items() int { return s.messages + s.summaries }
 
 // find reads the conversation and what its context holds. known is false when the host's live messages are to be shown instead.
 func (a *assembly) find(ctx context.Context, c *connection) (known bool, err error) {
@@ -31,8 +30,8 @@ func (a *assembly) find(ctx context.Context, c *connection) (known bool, err err
 		return false, fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, a.conversation.ID, err)
 	}
 	t := &a.totals
-	_, err = c.one(ctx, "assemble_totals", []any{&t.messages, &t.summaries, &t.tokens, &t.first, &t.last}, a.own())
-	a.live = a.request.Live != nil && t.summaries == 0 && (t.messages == 0 || t.messages < len(a.request.Live))
+	_, err = c.one(ctx, "assemble_totals", []any{&t.items, &t.summaries, &t.tokens, &t.first, &t.last}, a.own())
+	a.live = a.request.Live != nil && t.summaries == 0 && (t.items == 0 || t.items < len(a.request.Live))
 	return !a.live, err
 }
 
@@ -41,7 +40,7 @@ func (a *assembly) own() sql.NamedArg { return sql.Named("conversation_id", a.co
 // gather reads the contenders: the newest items up to the first that the budget has no room for, all that the fresh tail can have, what
 // is relevant to the prompt, and whatever of calls and results belongs to these.
 func (a *assembly) gather(ctx context.Context, c *connection) error {
-	if a.totals.items() == 0 {
+	if a.totals.items == 0 {
 		return nil
 	}
 	newest, err := a.newest(ctx, c)
@@ -61,7 +60,7 @@ func (a *assembly) gather(ctx context.Context, c *connection) error {
 }
 
 // whole reports whether every item of the context is a contender.
-func (a *assembly) whole() bool { return len(a.contenders) == a.totals.items() }
+func (a *assembly) whole() bool { return len(a.contenders) == a.totals.items }
 
 // newest reads the newest items, without what they say. How far back they may lie is guessed from how dense the context is.
 func (a *assembly) newest(ctx context.Context, c *connection) ([]contender, error) {
@@ -95,9 +94,14 @@ func (a *assembly) newest(ctx context.Context, c *connection) ([]contender, erro
 }
 
 // stretch reads the items from one position to another, without what they say.
-func (a *assembly) stretch(ctx context.Context, c *connection, from, to int) (all []contender, err error) {
-	err = c.each(ctx, "assemble_items", func(rows *sql.Rows) error { return scanContender(rows, &all) },
-		a.own(), sql.Named("from", int32(from)), sql.Named("to", int32(to)))
+func (a *assembly) stretch(ctx context.Context, c *connection, from, to int) ([]contender, error) {
+	return contenders(ctx, c, "assemble_items", a.own(), sql.Named("from", int32(from)), sql.Named("to", int32(to)))
+}
+
+// contenders reads items by a named query, and puts them in order.
+func contenders(ctx context.Context, c *connection, query string, args ...any) (all []contender, err error) {
+	err = c.each(ctx, query, func(rows *sql.Rows) error { return scanContender(rows, &all) }, args...)
+	slices.SortFunc(all, func(x, y contender) int { return x.Position - y.Position })
 	return all, err
 }
 
@@ -141,14 +145,14 @@ func (a *assembly) relevant(ctx context.Context, c *connection) error {
 	if len(terms) == 0 {
 		return nil
 	}
-	scores := map[int]float64{}
+	scores, weights := map[int]float64{}, TranscriptWeights()
 	err := c.each(ctx, "assemble_relevant", func(rows *sql.Rows) error {
 		var position int
 		var score float64
 		err := rows.Scan(&position, &score)
 		scores[position] = score
 		return err
-	}, a.own(), sql.Named("terms", terms), sql.Named("tokens", int64(2*a.request.Budget)))
+	}, a.own(), sql.Named("terms", terms), sql.Named("tokens", int64(2*a.request.Budget)), sql.Named("k1", weights.K1), sql.Named("b", weights.B))
 	if err != nil {
 		return err
 	}
@@ -191,9 +195,7 @@ func (a *assembly) loadAt(ctx context.Context, c *connection, positions []int32)
 	if len(positions) == 0 {
 		return nil
 	}
-	var items []contender
-	err := c.each(ctx, "assemble_items_at", func(rows *sql.Rows) error { return scanContender(rows, &items) },
-		a.own(), sql.Named("positions", positions))
+	items, err := contenders(ctx, c, "assemble_items_at", a.own(), sql.Named("positions", positions))
 	if err != nil {
 		return err
 	}

@@ -58,25 +58,39 @@ func (a *assembly) loadMessages(ctx context.Context, c *connection, items []cont
 	if err != nil {
 		return err
 	}
-	return c.each(ctx, parts, func(rows *sql.Rows) error {
-		var seq int
+	return loadBlocks(ctx, c, at, parts, args)
+}
+
+// loadBlocks reads the blocks of messages by a named query, and notes which calls and results they are.
+func loadBlocks(ctx context.Context, c *connection, at map[int]*contender, query string, args []any) error {
+	ordinals := map[int][]int{} // by seq, of the blocks read so far
+	err := c.each(ctx, query, func(rows *sql.Rows) error {
+		var seq, ordinal int
 		var b Block
-		err := rows.Scan(&seq, &b.Type, textOf(&b.Text), textOf(&b.CallID), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), &b.IsError,
+		err := rows.Scan(&seq, &ordinal, &b.Type, textOf(&b.Text), textOf(&b.CallID), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), &b.IsError,
 			textOf(&b.FileName), textOf(&b.MIME), textOf(&b.FileID))
 		s := at[seq]
 		if s == nil || s.Message == nil {
 			return err
 		}
-		s.Message.Blocks = append(s.Message.Blocks, b)
-		switch {
-		case b.CallID == "":
-		case b.Type == ToolCallBlock:
-			s.plan.Calls = append(s.plan.Calls, b.CallID)
-		case b.Type == ToolResultBlock:
-			s.plan.Results = append(s.plan.Results, b.CallID)
-		}
+		i, _ := slices.BinarySearch(ordinals[seq], ordinal)
+		ordinals[seq] = slices.Insert(ordinals[seq], i, ordinal)
+		s.Message.Blocks = slices.Insert(s.Message.Blocks, i, b)
 		return err
 	}, args...)
+	for seq := range ordinals {
+		s := at[seq]
+		for _, b := range s.Message.Blocks {
+			switch {
+			case b.CallID == "":
+			case b.Type == ToolCallBlock:
+				s.plan.Calls = append(s.plan.Calls, b.CallID)
+			case b.Type == ToolResultBlock:
+				s.plan.Results = append(s.plan.Results, b.CallID)
+			}
+		}
+	}
+	return err
 }
 
 // loadSummaries reads the summaries among items, and renders them.

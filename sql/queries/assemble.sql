@@ -1,23 +1,22 @@
+-- Few and plain statements: each is planned anew whenever it runs, and to sort in SQL takes as long to plan as all the rest.
+
 -- name: assemble_totals
--- What the context of a conversation is: how many messages and summaries, their tokens, and the first and last position.
-SELECT count(*) FILTER (kind = 'message'), count(*) FILTER (kind = 'summary'), coalesce(sum(tokens), 0)::BIGINT,
-    coalesce(min(position), 0), coalesce(max(position), 0)
+-- What the context of a conversation is: items, the summaries among them, tokens, and the first and last position.
+SELECT count(*), count(*) FILTER (kind = 'summary'), coalesce(sum(tokens), 0)::BIGINT, coalesce(min(position), 0), coalesce(max(position), 0)
 FROM context_items
 WHERE conversation_id = $conversation_id;
 
 -- name: assemble_items
--- The items of a context from one position to another.
+-- The items of a context from one position to another, in no order.
 SELECT position, kind, ref, tokens
 FROM context_items
-WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to
-ORDER BY position;
+WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to;
 
 -- name: assemble_items_at
--- The items of a context at some positions.
+-- The items of a context at some positions, in no order.
 SELECT position, kind, ref, tokens
 FROM context_items
-WHERE conversation_id = $conversation_id AND position IN (SELECT unnest($positions::INTEGER[]))
-ORDER BY position;
+WHERE conversation_id = $conversation_id AND position IN (SELECT unnest($positions::INTEGER[]));
 
 -- name: assemble_messages
 -- What messages say, from one seq to another.
@@ -32,18 +31,16 @@ FROM messages
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND seq IN (SELECT unnest($positions::INTEGER[]));
 
 -- name: assemble_parts
--- Blocks of messages, from one seq to another.
-SELECT seq, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id
+-- Blocks of messages, from one seq to another, in no order.
+SELECT seq, ordinal, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id
 FROM parts
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
-ORDER BY seq, ordinal;
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to;
 
 -- name: assemble_parts_at
--- Blocks of some messages; from and to are the first and the last of them.
-SELECT seq, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id
+-- Blocks of some messages, in no order; from and to are the first and the last of them.
+SELECT seq, ordinal, type, text, call_id, tool, input, output, is_error, file_name, mime, file_id
 FROM parts
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND seq IN (SELECT unnest($positions::INTEGER[]))
-ORDER BY seq, ordinal;
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND seq IN (SELECT unnest($positions::INTEGER[]));
 
 -- name: assemble_summaries
 -- What summaries say. list_contains is planned in half the time of = ANY.
@@ -86,12 +83,12 @@ WITH own AS (
     SELECT doc_no, owner_id, length FROM documents
     WHERE conversation_id = $conversation_id AND live AND kind IN ('message', 'summary')
 ),
-hits AS (
-    SELECT p.term_no, own.owner_id, own.length, p.tf
+hits AS MATERIALIZED (
+    SELECT p.term_no, p.doc_no, own.length, p.tf
     FROM postings AS p
     JOIN terms AS t USING (term_no)
     JOIN own USING (doc_no)
-    WHERE t.term = ANY ($terms::VARCHAR[])
+    WHERE list_contains($terms::VARCHAR[], t.term)
 ),
 rarity AS (
     SELECT term_no, idf(any_value(n.documents), count(*)) AS idf, any_value(n.average_length) AS average_length
@@ -99,13 +96,14 @@ rarity AS (
     GROUP BY term_no
 ),
 scored AS (
-    SELECT owner_id, sum(bm25(idf, tf, length, average_length, 1.2, 0.75)) AS score
+    SELECT doc_no, sum(bm25(idf, tf, length, average_length, $k1, $b)) AS score
     FROM hits JOIN rarity USING (term_no)
-    GROUP BY owner_id
+    GROUP BY doc_no
 )
 SELECT i.position, s.score
-FROM context_items AS i
-JOIN scored AS s ON s.owner_id = i.ref
+FROM scored AS s
+JOIN own USING (doc_no)
+JOIN context_items AS i ON i.ref = own.owner_id
 WHERE i.conversation_id = $conversation_id AND s.score > 0
 QUALIFY sum(i.tokens) OVER (ORDER BY s.score DESC, i.position DESC) - i.tokens < $tokens;
 
