@@ -91,7 +91,9 @@ func toolTexts(ctx context.Context, c *connection, some []candidateHit, byID map
 		return nil
 	}
 	return c.each(ctx, "parts_of", func(rows *sql.Rows) error {
-		id, b, err := scanPart(rows)
+		var id string
+		var b Block
+		err := rows.Scan(&id, &b.Type, textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
 		if h := byID[id]; h != nil && b.searchable() != "" {
 			for _, s := range []string{b.Tool, b.Input, b.Output, b.FileName} {
 				if s != "" {

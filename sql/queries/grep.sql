@@ -168,7 +168,7 @@ JOIN summaries AS s ON s.conversation_id = h.conversation_id AND s.depth = 0 AND
 
 -- name: parts_of
 -- What tools were given and gave in these messages, which are given by conversation and seq.
-SELECT p.message_id, p.type, p.text, p.call_id, p.tool, p.input, p.output, p.is_error, p.file_name, p.mime, p.file_id, p.caller_key, p.raw
+SELECT p.message_id, p.type, p.tool, p.input, p.output, p.file_name
 FROM parts AS p
 JOIN (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h USING (conversation_id, seq)
 ORDER BY p.conversation_id, p.seq, p.ordinal;
