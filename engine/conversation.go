@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,9 +62,9 @@ func (of conversationOf) validate() error {
 
 func (of conversationOf) String() string { return or(of.name, or(of.key, of.session)) }
 
-// findConversation gives nil when there is none of that name or id; of several the active one, or else the newest.
+// findConversation gives nil when there is none of that id, name or session key; of several the active one, or else the newest.
 func findConversation(ctx context.Context, c *connection, name string) (*Conversation, error) {
-	return scanConversation(ctx, c, "conversation_by_name", sql.Named("name", name))
+	return oneConversation(ctx, c, name, "conversation_by_name", sql.Named("name", name))
 }
 
 // resolveConversation finds what a request names, as it is: nil when there is none. A session key finds the active conversation of that
@@ -72,32 +74,52 @@ func resolveConversation(ctx context.Context, c *connection, of conversationOf) 
 		return findConversation(ctx, c, of.name)
 	}
 	if of.key != "" {
-		v, err := scanConversation(ctx, c, "conversation_by_key", sql.Named("session_key", of.key))
+		v, err := oneConversation(ctx, c, "", "conversation_by_key", sql.Named("session_key", of.key))
 		if err != nil || v != nil || of.session == "" {
 			return v, err
 		}
 	}
-	v, err := scanConversation(ctx, c, "conversation_by_session", sql.Named("session_id", of.session))
+	v, err := oneConversation(ctx, c, "", "conversation_by_session", sql.Named("session_id", of.session))
 	if err != nil || v == nil || of.key == "" || v.Active && v.SessionKey == "" {
 		return v, err
 	}
 	return nil, nil
 }
 
-func scanConversation(ctx context.Context, c *connection, query string, args ...any) (*Conversation, error) {
+// oneConversation gives the best of those that a query finds: that of the id, an active one, that of the name, the newest.
+func oneConversation(ctx context.Context, c *connection, name, query string, args ...any) (best *Conversation, err error) {
+	rank := func(v *Conversation) []int64 {
+		return []int64{count(v.ID == name), count(v.Active), count(v.Name == name), v.CreatedAt.UnixMicro()}
+	}
+	err = c.each(ctx, query, func(rows *sql.Rows) error {
+		v, err := scanConversation(rows)
+		if best == nil || cmp.Or(slices.Compare(rank(v), rank(best)), strings.Compare(v.ID, best.ID)) > 0 {
+			best = v
+		}
+		return err
+	}, args...)
+	return best, err
+}
+
+func count(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// scanConversation reads a row of these queries.
+func scanConversation(rows *sql.Rows) (*Conversation, error) {
 	var v Conversation
 	var sessionNo, place sql.NullInt32
-	found, err := c.one(ctx, query, []any{&v.ID, &v.Name, &v.Scope, textOf(&v.Title), &v.CreatedAt, &v.nextSeq,
+	err := rows.Scan(&v.ID, &v.Name, &v.Scope, textOf(&v.Title), &v.CreatedAt, &v.nextSeq,
 		&sessionNo, &place, textOf(&v.lastSession), timeOf(&v.LastSaidAt), textOf(&v.SessionKey), textOf(&v.SessionID), textOf(&v.ParentID),
-		&v.Active, timeOf(&v.ArchivedAt), textOf(&v.ArchiveCause), &v.Estimator}, args...)
-	if err != nil || !found {
-		return nil, err
-	}
+		&v.Active, timeOf(&v.ArchivedAt), textOf(&v.ArchiveCause), &v.Estimator)
 	v.Messages = v.nextSeq - 1
 	if sessionNo.Valid {
 		v.last = &stand{sessionNo.Int32, place.Int32}
 	}
-	return &v, nil
+	return &v, err
 }
 
 // estimator counts its tokens.

@@ -23,3 +23,24 @@ WHERE id IN (
     )
     FROM above
 );
+
+-- name: context_size
+SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM context_items WHERE conversation_id = $conversation_id;
+
+-- name: context_set_aside
+-- Every message of a context is set aside; context_messages_leave then takes it out.
+UPDATE messages SET set_aside = $why, set_aside_at = $at::TIMESTAMP
+WHERE conversation_id = $conversation_id
+  AND id IN (SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message');
+
+-- name: context_messages_leave
+DELETE FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message';
+
+-- name: context_summaries_leave
+-- Summaries that are less deep leave the context.
+DELETE FROM context_items
+WHERE conversation_id = $conversation_id AND kind = 'summary'
+  AND ref IN (SELECT id FROM summaries WHERE conversation_id = $conversation_id AND depth < $depth);
+
+-- name: conversation_archive
+UPDATE conversations SET active = false, archived_at = $at::TIMESTAMP, archive_cause = $cause WHERE id = $id AND active;

@@ -1,21 +1,20 @@
 -- name: conversation_by_name
--- By id, name or session key; of several the active one, or else the newest.
+-- By id, name or session key; the caller chooses, since an order would take longer to plan than to make.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
     active, archived_at, archive_cause, estimator
-FROM conversations WHERE name = $name OR id = $name OR session_key = $name
-ORDER BY id = $name DESC, active DESC, name = $name DESC, created_at DESC, id DESC LIMIT 1;
+FROM conversations WHERE name = $name OR id = $name OR session_key = $name;
 
 -- name: conversation_by_key
 -- The active conversation of a session key.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
     active, archived_at, archive_cause, estimator
-FROM conversations WHERE session_key = $session_key AND active ORDER BY created_at DESC, id DESC LIMIT 1;
+FROM conversations WHERE session_key = $session_key AND active;
 
 -- name: conversation_by_session
--- The conversation that is in a host's session, an active one first.
+-- The conversations that are or were in a host's session.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
     active, archived_at, archive_cause, estimator
-FROM conversations WHERE session_id = $session_id ORDER BY active DESC, created_at DESC, id DESC LIMIT 1;
+FROM conversations WHERE session_id = $session_id;
 
 -- name: conversation_session
 -- It goes on in another session of the host, or has a key now, and is called by that unless another active one is.

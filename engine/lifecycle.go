@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+)
+
+// NewSessionRequest begins a new session in a conversation, which stays the same one.
+type NewSessionRequest struct {
+	Conversation string // name or id; or as a host names it:
+	SessionKey   string
+	SessionID    string
+	Agent        string // empty: an internal caller
+	// RetainDepth: summaries of this depth and of more stay in the context. 0 keeps them all; -1 keeps everything, messages too.
+	// Default ConversationOptions.NewSessionRetainDepth.
+	RetainDepth *int
+}
+
+// SessionBegun says what became of a NewSessionRequest.
+type SessionBegun struct {
+	ConversationID string `json:"conversation_id"`
+	Messages       int    `json:"messages"`  // set aside as AsideNew
+	Summaries      int    `json:"summaries"` // that left the context; what they stand for is still found below them
+	Kept           int    `json:"kept"`      // items of the context
+	TokensBefore   int    `json:"tokens_before"`
+	TokensAfter    int    `json:"tokens_after"`
+	Skipped        string `json:"skipped,omitempty"` // by the session gates, nothing was done
+}
+
+// NewSession takes messages and shallow summaries out of the context; nothing is lost, and what stays keeps its position. A compaction
+// under way notices. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
+func (e *Engine) NewSession(ctx context.Context, r NewSessionRequest) (*SessionBegun, error) {
+	of := conversationOf{r.Conversation, r.SessionKey, r.SessionID}
+	if gate := e.opts.Conversation.gate(of); gate != "" {
+		return &SessionBegun{Skipped: gate}, nil
+	}
+	depth := *e.opts.Conversation.NewSessionRetainDepth
+	if r.RetainDepth != nil {
+		depth = *r.RetainDepth
+	}
+	result := &SessionBegun{}
+	err := e.write(ctx, "new session", func(c *connection) error {
+		v, err := e.writable(ctx, c, of, r.Agent)
+		if err != nil {
+			return err
+		}
+		result.ConversationID = v.ID
+		if _, result.TokensBefore, err = contextSize(ctx, c, v.ID); err != nil {
+			return err
+		}
+		if depth >= 0 {
+			if result.Messages, err = e.setAsideContext(ctx, c, v.ID, AsideNew); err != nil {
+				return err
+			}
+			left, err := c.exec(ctx, "context_summaries_leave", sql.Named("conversation_id", v.ID), sql.Named("depth", int64(depth)))
+			if err != nil {
+				return err
+			}
+			result.Summaries = int(left)
+		}
+		result.Kept, result.TokensAfter, err = contextSize(ctx, c, v.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// ArchiveCause says why a conversation was archived.
+type ArchiveCause string
+
+// The causes; only a manual reset was meant by a person.
+const (
+	ManualReset      ArchiveCause = "manual-reset"
+	SessionDeleted   ArchiveCause = "session-deleted"
+	SessionEnd       ArchiveCause = "session-end"
+	RolloverFallback ArchiveCause = "rollover-fallback"
+	CronRotation     ArchiveCause = "cron-rotation"
+)
+
+// ArchiveCauses lists them.
+func ArchiveCauses() []ArchiveCause {
+	return []ArchiveCause{ManualReset, SessionDeleted, SessionEnd, RolloverFallback, CronRotation}
+}
+
+// ArchiveRequest ends a conversation.
+type ArchiveRequest struct {
+	Conversation string // name or id; or as a host names it:
+	SessionKey   string
+	SessionID    string
+	Agent        string       // empty: an internal caller
+	Cause        ArchiveCause // default ManualReset
+}
+
+func (r ArchiveRequest) conversation() conversationOf {
+	return conversationOf{r.Conversation, r.SessionKey, r.SessionID}
+}
+
+// Ended says what became of an ArchiveRequest, a ResetSession or an EndSession.
+type Ended struct {
+	ConversationID string `json:"conversation_id"`       // the archived one
+	Already        bool   `json:"already,omitempty"`     // it was archived before, and its time and cause are as they were
+	Messages       int    `json:"messages"`              // set aside as AsideReset
+	Successor      string `json:"successor,omitempty"`   // of ResetSession: the id of the one that is active now
+	Fresh          bool   `json:"fresh,omitempty"`       // of ResetSession: it was empty and goes on, so nothing was done
+	EndIgnored     bool   `json:"end_ignored,omitempty"` // of EndSession: the reason is none to archive for
+	Skipped        string `json:"skipped,omitempty"`     // by the session gates, nothing was done
+}
+
+// Archive ends a conversation: it is no longer found by its session key, and what is appended under its name begins another one. It can
+// still be read, by its id and among those of its key. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
+func (e *Engine) Archive(ctx context.Context, r ArchiveRequest) (*Ended, error) {
+	if gate := e.opts.Conversation.gate(r.conversation()); gate != "" {
+		return &Ended{Skipped: gate}, nil
+	}
+	if err := r.normalise(); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	var result *Ended
+	err := e.write(ctx, "archive", func(c *connection) error {
+		v, err := e.writable(ctx, c, r.conversation(), r.Agent)
+		if err != nil {
+			return err
+		}
+		result, err = e.archive(ctx, c, v, r.Cause)
+		return err
+	})
+	return result, err
+}
+
+func (r *ArchiveRequest) normalise() error {
+	if r.Cause == "" {
+		r.Cause = ManualReset
+	}
+	return member("cause", r.Cause, ArchiveCauses())
+}
+
+// archive ends a conversation. The caller is in a write transaction.
+func (e *Engine) archive(ctx context.Context, c *connection, v *Conversation, cause ArchiveCause) (*Ended, error) {
+	result := &Ended{ConversationID: v.ID, Already: !v.Active}
+	if result.Already {
+		return result, nil
+	}
+	_, err := c.exec(ctx, "conversation_archive", sql.Named("id", v.ID), sql.Named("at", e.now()), sql.Named("cause", string(cause)))
+	if err != nil {
+		return nil, err
+	}
+	if result.Messages, err = e.setAsideContext(ctx, c, v.ID, AsideReset); err != nil {
+		return nil, err
+	}
+	_, err = c.exec(ctx, "debt_delete", sql.Named("conversation_id", v.ID))
+	return result, err
+}
+
+// ResetSession archives a conversation and begins an empty one of the same name, key, session and scope. One that is empty goes on; where
+// there is none, it is made. Errors: ErrInvalid, also for the id of one that is archived; ErrBadScope, ErrScopeDenied.
+func (e *Engine) ResetSession(ctx context.Context, r ArchiveRequest) (*Ended, error) {
+	if gate := e.opts.Conversation.gate(r.conversation()); gate != "" {
+		return &Ended{Skipped: gate}, nil
+	}
+	if err := firstError(r.normalise(), r.conversation().validate()); err != nil {
+		return nil, fmt.Errorf("reset session: %w", err)
+	}
+	var result *Ended
+	err := e.write(ctx, "reset session", func(c *connection) (err error) {
+		result, err = e.reset(ctx, c, r)
+		return err
+	})
+	return result, err
+}
+
+func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*Ended, error) {
+	of := r.conversation()
+	v, err := resolveConversation(ctx, c, of)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil || !v.Active && v.ID != of.name {
+		v, err = e.makeConversation(ctx, c, AppendRequest{Conversation: r.Conversation, SessionKey: r.SessionKey, SessionID: r.SessionID, Agent: r.Agent})
+		if err != nil {
+			return nil, err
+		}
+		return &Ended{Successor: v.ID, Fresh: true}, nil
+	}
+	if err := e.mayWrite(v, r.Agent); err != nil {
+		return nil, err
+	}
+	if !v.Active {
+		return nil, invalid("conversation", of.name, "one that is not archived")
+	}
+	items, _, err := contextSize(ctx, c, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	if items == 0 && v.Messages == 0 {
+		return &Ended{Successor: v.ID, Fresh: true}, nil
+	}
+	result, err := e.archive(ctx, c, v, r.Cause)
+	if err != nil {
+		return nil, err
+	}
+	next := &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: v.Name, Scope: v.Scope, CreatedAt: e.now(), nextSeq: 1,
+		SessionKey: v.SessionKey, SessionID: or(of.session, v.SessionID), Active: true, Estimator: e.opts.Conversation.Estimator}
+	result.Successor = next.ID
+	return result, c.appendRows("conversations", [][]driver.Value{next.row()})
+}
+
+// EndSessionRequest says that a host's session ended.
+type EndSessionRequest struct {
+	Conversation string // name or id; or as a host names it:
+	SessionKey   string
+	SessionID    string
+	Agent        string // empty: an internal caller
+	Reason       string // the host's word
+}
+
+// EndSession does what the end of a host's session calls for, by its reason. new, unknown, restart, shutdown and none: nothing, since the
+// dialogue goes on. deleted: Archive. Any other: ResetSession. Errors are theirs.
+func (e *Engine) EndSession(ctx context.Context, r EndSessionRequest) (*Ended, error) {
+	end := ArchiveRequest{Conversation: r.Conversation, SessionKey: r.SessionKey, SessionID: r.SessionID, Agent: r.Agent, Cause: SessionEnd}
+	switch r.Reason {
+	case "", "new", "unknown", "restart", "shutdown":
+		return &Ended{EndIgnored: true}, nil
+	case "deleted":
+		end.Cause = SessionDeleted
+		return e.Archive(ctx, end)
+	case "reset":
+		end.Cause = ManualReset
+	}
+	return e.ResetSession(ctx, end)
+}
+
+// contextSize counts the items of a context and their tokens.
+func contextSize(ctx context.Context, c *connection, conversationID string) (items, tokens int, err error) {
+	_, err = c.one(ctx, "context_size", []any{&items, &tokens}, sql.Named("conversation_id", conversationID))
+	return items, tokens, err
+}
+
+// setAsideContext takes every message out of a context, for no summary stands for it, and tells how many they were. The caller is in a write
+// transaction.
+func (e *Engine) setAsideContext(ctx context.Context, c *connection, conversationID string, why SetAside) (int, error) {
+	n, err := c.exec(ctx, "context_set_aside", sql.Named("conversation_id", conversationID), sql.Named("why", string(why)), sql.Named("at", e.now()))
+	if err != nil {
+		return 0, err
+	}
+	_, err = c.exec(ctx, "context_messages_leave", sql.Named("conversation_id", conversationID))
+	return int(n), err
+}

@@ -1,0 +1,242 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// shelf makes a conversation whose context is m1, a leaf, one of depth 1, one of depth 2, and m11 of ten characters each.
+func shelf(t *testing.T, e *engine.Engine) (ids []string) {
+	t.Helper()
+	var say []engine.Message
+	for i := range 11 {
+		say = append(say, engine.Message{Text: fmt.Sprintf("message %02d", i+1), Key: fmt.Sprint("k", i+1)})
+	}
+	ids = appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).IDs
+	madeSummary(t, e, "c", "leaf", ids[1], ids[2])
+	madeSummary(t, e, "c", "deep", madeSummary(t, e, "c", "a", ids[3], ids[4]))
+	madeSummary(t, e, "c", "deeper", madeSummary(t, e, "c", "b", madeSummary(t, e, "c", "d", ids[5], ids[6], ids[7], ids[8], ids[9])))
+	return ids
+}
+
+// contextLine gives the context of a conversation: messages by number, summaries by their text, each with its position.
+func contextLine(t *testing.T, e *engine.Engine, conversation string) string {
+	t.Helper()
+	v, err := e.Conversation(t.Context(), conversation, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := e.Query(t.Context(), `SELECT coalesce('m' || m.seq, s.text) || '@' || i.position FROM context_items AS i
+		LEFT JOIN messages AS m ON m.id = i.ref LEFT JOIN summaries AS s ON s.id = i.ref WHERE i.conversation_id = '`+v.ID+`' ORDER BY i.position`, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []string
+	for _, row := range table.Rows {
+		items = append(items, fmt.Sprint(row[0]))
+	}
+	return strings.Join(items, " ")
+}
+
+// asideOf gives what is set aside in a conversation and why.
+func asideOf(t *testing.T, e *engine.Engine, conversation string) (aside string) {
+	t.Helper()
+	for _, m := range messagesOf(t, e, conversation) {
+		if m.SetAside != "" {
+			aside += fmt.Sprintf("m%d:%s ", m.Seq, m.SetAside)
+		}
+		if m.SetAside == "" != m.SetAsideAt.IsZero() {
+			t.Errorf("%+v: set aside at no time", m)
+		}
+	}
+	return strings.TrimSpace(aside)
+}
+
+func TestNewSession(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		depth   *int
+		option  *int
+		context string
+		want    engine.SessionBegun
+	}{
+		{"X1 by default", nil, nil, "deeper@6", engine.SessionBegun{Messages: 2, Summaries: 2, Kept: 1, TokensBefore: 10, TokensAfter: 2}},
+		{"X1 retain 2", pointer(2), nil, "deeper@6", engine.SessionBegun{Messages: 2, Summaries: 2, Kept: 1, TokensBefore: 10, TokensAfter: 2}},
+		{"X1 retain 1", pointer(1), nil, "deep@4 deeper@6", engine.SessionBegun{Messages: 2, Summaries: 1, Kept: 2, TokensBefore: 10, TokensAfter: 3}},
+		{"X1 retain 0", pointer(0), nil, "leaf@2 deep@4 deeper@6", engine.SessionBegun{Messages: 2, Kept: 3, TokensBefore: 10, TokensAfter: 4}},
+		{"X1 retain everything", pointer(-1), nil, "m1@1 leaf@2 deep@4 deeper@6 m11@11", engine.SessionBegun{Kept: 5, TokensBefore: 10, TokensAfter: 10}},
+		{"retain 3", pointer(3), nil, "", engine.SessionBegun{Messages: 2, Summaries: 3, TokensBefore: 10}},
+		{"by option", nil, pointer(0), "leaf@2 deep@4 deeper@6", engine.SessionBegun{Messages: 2, Kept: 3, TokensBefore: 10, TokensAfter: 4}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{NewSessionRetainDepth: test.option}})
+			shelf(t, e)
+			got, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "c", RetainDepth: test.depth})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&test.want, got, cmpopts.IgnoreFields(engine.SessionBegun{}, "ConversationID")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if context := contextLine(t, e, "c"); context != test.context {
+				t.Errorf("context %q, want %q", context, test.context)
+			}
+			aside := ""
+			if test.want.Messages > 0 {
+				aside = "m1:new m11:new"
+			}
+			if got := asideOf(t, e, "c"); got != aside {
+				t.Errorf("set aside %q, want %q", got, aside)
+			}
+			next := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "next"}, {Text: "again", Key: "k1"}}})
+			if next.Added != 1 || next.ConversationID != got.ConversationID || !strings.HasSuffix(contextLine(t, e, "c"), "m12@12") {
+				t.Errorf("after it: %+v, %s", next, contextLine(t, e, "c"))
+			}
+			if hits := recalled(t, e, engine.RecallQuery{Text: "message 01", Kinds: []engine.Kind{engine.MessageKind}}); len(hits) == 0 {
+				t.Error("what was set aside is not recalled")
+			}
+		})
+	}
+}
+
+func TestResetSession(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	say := func(text string) *engine.Appended {
+		return appended(t, e, engine.AppendRequest{SessionKey: "agent:main", SessionID: "s1", Scope: "user:ines", Messages: []engine.Message{{Text: text}, {Text: text}}})
+	}
+	first := say("one")
+	leaf := madeSummary(t, e, "agent:main", "leaf", first.IDs[0])
+	reset := func(r engine.ArchiveRequest) *engine.Ended {
+		result, err := e.ResetSession(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	key := engine.ArchiveRequest{SessionKey: "agent:main"}
+	ended := reset(key)
+	if ended.ConversationID != first.ConversationID || ended.Messages != 1 || ended.Successor == "" || ended.Fresh {
+		t.Errorf("X2: %+v", ended)
+	}
+	if again := reset(key); !again.Fresh || again.Successor != ended.Successor || again.ConversationID != "" {
+		t.Errorf("X2, the second: %+v", again)
+	}
+	was, err := e.Conversation(t.Context(), first.ConversationID, "")
+	if err != nil || was.Active || was.ArchiveCause != string(engine.ManualReset) || !was.ArchivedAt.Equal(noon) || asideOf(t, e, was.ID) != "m2:reset" || contextLine(t, e, was.ID) != "leaf@1" {
+		t.Errorf("%+v, %v: %s, %s", was, err, asideOf(t, e, was.ID), contextLine(t, e, was.ID))
+	}
+	is, err := e.Conversation(t.Context(), "agent:main", "")
+	if err != nil || is.ID != ended.Successor || is.Scope != "user:ines" || is.SessionKey != "agent:main" || is.SessionID != "s1" || is.Messages != 0 || !is.Active {
+		t.Errorf("%+v, %v", is, err)
+	}
+	if next := say("two"); next.ConversationID != ended.Successor {
+		t.Errorf("what comes next is in %s", next.ConversationID)
+	}
+	if s := summaryOf(t, e, leaf); s.ConversationID != first.ConversationID {
+		t.Errorf("%+v", s)
+	}
+	if made := reset(engine.ArchiveRequest{Conversation: "unheard of"}); !made.Fresh || made.Successor == "" {
+		t.Errorf("of none: %+v", made)
+	}
+	if _, err := e.ResetSession(t.Context(), engine.ArchiveRequest{Conversation: first.ConversationID}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("of an archived one by its id: %v, want ErrInvalid", err)
+	}
+	late := appended(t, e, engine.AppendRequest{Conversation: first.ConversationID, Messages: []engine.Message{{Text: "a late line"}}})
+	if late.ConversationID != first.ConversationID {
+		t.Errorf("%+v: named by its id, an archived one goes on", late)
+	}
+}
+
+func TestEndSession(t *testing.T) {
+	for _, test := range []struct {
+		reason    string
+		active    bool // the conversation goes on
+		successor bool
+		cause     engine.ArchiveCause
+	}{
+		{"", true, false, ""}, {"new", true, false, ""}, {"unknown", true, false, ""}, {"restart", true, false, ""}, {"shutdown", true, false, ""},
+		{"deleted", false, false, engine.SessionDeleted}, {"idle", false, true, engine.SessionEnd}, {"reset", false, true, engine.ManualReset},
+	} {
+		e := enginetest.Open(t, engine.Options{})
+		id := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "x"}}}).ConversationID
+		ended, err := e.EndSession(t.Context(), engine.EndSessionRequest{Conversation: "c", Reason: test.reason})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := e.Conversation(t.Context(), id, "")
+		if err != nil || v.Active != test.active || v.ArchiveCause != string(test.cause) || ended.EndIgnored != test.active || (ended.Successor != "") != test.successor {
+			t.Errorf("%q: %+v, %+v, %v", test.reason, ended, v, err)
+		}
+	}
+}
+
+func TestArchive(t *testing.T) {
+	clock := &movingClock{noon}
+	e := enginetest.Open(t, engine.Options{Now: clock.now})
+	first := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}})
+	archive := func(r engine.ArchiveRequest) (*engine.Ended, error) { return e.Archive(t.Context(), r) }
+	if ended, err := archive(engine.ArchiveRequest{Conversation: "c", Cause: engine.CronRotation}); err != nil || ended.Messages != 1 || ended.Already {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	clock.advance(1e9)
+	if ended, err := archive(engine.ArchiveRequest{Conversation: "c"}); err != nil || !ended.Already || ended.Messages != 0 {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	v, err := e.Conversation(t.Context(), "c", "")
+	if err != nil || v.ArchiveCause != string(engine.CronRotation) || !v.ArchivedAt.Equal(noon) {
+		t.Errorf("%+v, %v: the first cause and time stay", v, err)
+	}
+	second := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "y"}}})
+	if second.ConversationID == first.ConversationID {
+		t.Error("the name of an archived conversation goes on in it")
+	}
+	for _, test := range []struct {
+		request engine.ArchiveRequest
+		want    error
+	}{
+		{engine.ArchiveRequest{Conversation: "d"}, engine.ErrNotFound}, {engine.ArchiveRequest{}, engine.ErrInvalid},
+		{engine.ArchiveRequest{Conversation: first.ConversationID, Agent: "scout"}, engine.ErrScopeDenied},
+		{engine.ArchiveRequest{Conversation: "c", Cause: "boredom"}, engine.ErrInvalid},
+	} {
+		if _, err := archive(test.request); !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v, want %v", test.request, err, test.want)
+		}
+	}
+}
+
+func TestLifecycleOfWhatIsNotWritten(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"agent:*:cron:**"}, StatelessSessions: []string{"agent:sub:**"}}})
+	for key, want := range map[string]string{"agent:main:cron:daily:1": "session excluded", "agent:sub:x": "stateless session"} {
+		begun, err := e.NewSession(t.Context(), engine.NewSessionRequest{SessionKey: key})
+		if err != nil || begun.Skipped != want {
+			t.Errorf("new %s: %+v, %v", key, begun, err)
+		}
+		for name, do := range map[string]func() (*engine.Ended, error){
+			"archive": func() (*engine.Ended, error) { return e.Archive(t.Context(), engine.ArchiveRequest{SessionKey: key}) },
+			"reset": func() (*engine.Ended, error) {
+				return e.ResetSession(t.Context(), engine.ArchiveRequest{SessionKey: key})
+			},
+			"end": func() (*engine.Ended, error) {
+				return e.EndSession(t.Context(), engine.EndSessionRequest{SessionKey: key, Reason: "idle"})
+			},
+		} {
+			if ended, err := do(); err != nil || ended.Skipped != want {
+				t.Errorf("%s %s: %+v, %v", name, key, ended, err)
+			}
+		}
+		if appended := appended(t, e, engine.AppendRequest{SessionKey: key, Messages: []engine.Message{{Text: "x"}}}); appended.Skipped != want {
+			t.Errorf("append %s: %+v", key, appended)
+		}
+	}
+	if all, err := e.Conversations(t.Context(), ""); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v, want none", all, err)
+	}
+}
