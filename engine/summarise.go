@@ -39,7 +39,7 @@ func (e *Engine) summarise(ctx context.Context, in *summaryInput) (made summaris
 	policy := e.opts.Conversation.policy()
 	s := &summariser{e: e, in: in, source: source, estimator: estimator, policy: policy, escalation: policy.Escalation(in.stored, in.kind)}
 	if e.opts.LLM == nil {
-		return s.extract(ctx, s.length(false), summarised{})
+		return s.extract(ctx, min(s.escalation.Target, max(fewestExtracted, in.stored*35/100)), summarised{})
 	}
 	for _, level := range []window.Level{window.Normal, window.Aggressive} {
 		answer, err := s.ask(ctx, level == window.Aggressive)
@@ -64,6 +64,9 @@ func (e *Engine) summarise(ctx context.Context, in *summaryInput) (made summaris
 	made.fallback = true
 	return s.extract(ctx, min(s.escalation.Target, e.opts.Conversation.FallbackMaxTokens), made)
 }
+
+// fewestExtracted is how long an extract may be, however short its source.
+const fewestExtracted = 64
 
 // summariser is the making of one summary.
 type summariser struct {
