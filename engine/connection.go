@@ -36,6 +36,13 @@ type connection struct {
 	weighing string // what the table weighing has
 	filled   bool   // some of the tables that only some recalls fill
 	greps    int    // since the connection was made; 0: there are no tables of a search
+	before   func() // called before each statement, for tests of crashes; nil: nothing is
+}
+
+func (c *connection) step() {
+	if c.before != nil {
+		c.before()
+	}
 }
 
 // openDatabase makes an instance of DuckDB with the file attached, and nothing else in it.
@@ -141,6 +148,7 @@ func newConnection(ctx context.Context, db *sql.DB) (*connection, error) {
 // the query does not settle takes that of the first value it is bound to, which for these is none that another value fits.
 // Text that is not UTF-8 is refused here at the latest: in a list it would crash the process.
 func (c *connection) statement(ctx context.Context, name string, args []any) (*sql.Stmt, error) {
+	c.step()
 	if err := checkArgs(args); err != nil {
 		return nil, err
 	}
@@ -329,6 +337,7 @@ func (c *connection) appendTemp(table string, rows ...[]driver.Value) error {
 
 // appendAll is appendRows for the file, which is "mallard", or "temp".
 func (c *connection) appendAll(catalog, table string, rows iter.Seq[[]driver.Value]) error {
+	c.step()
 	return c.conn.Raw(func(raw any) error {
 		dc, ok := raw.(driver.Conn)
 		if !ok {

@@ -277,6 +277,7 @@ func (c *connection) reading(ctx context.Context, do func() error) error {
 
 // transaction commits what do did, or rolls it back.
 func (c *connection) transaction(ctx context.Context, begin string, do func() error) (err error) {
+	c.step()
 	if _, err := c.conn.ExecContext(ctx, begin); err != nil {
 		return err
 	}
@@ -289,6 +290,7 @@ func (c *connection) transaction(ctx context.Context, begin string, do func() er
 	if err := do(); err != nil {
 		return err
 	}
+	c.step()
 	if _, err := c.conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}

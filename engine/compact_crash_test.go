@@ -1,0 +1,204 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// deeds are what changes a context. Each is done to the file of crashFile, with the ids and times of crashOptions, so that it leaves the
+// same whoever does it.
+var deeds = []struct {
+	name string
+	do   func(ctx context.Context, e *engine.Engine) error
+}{
+	{"append", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Append(ctx, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "one more", SaidAt: noon},
+			{Role: "assistant", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
+		return err
+	}},
+	{"compact", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Force: true})
+		return err
+	}},
+	{"rewrite", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.RewriteSummary(ctx, engine.RewriteRequest{ID: "sum_before_3", Text: "shorter"})
+		return err
+	}},
+	{"dissolve", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.DissolveSummary(ctx, engine.DissolveRequest{ID: "sum_before_3"})
+		return err
+	}},
+	{"adopt", func(ctx context.Context, e *engine.Engine) error {
+		_, _, err := e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: "talk", Text: "what the host made of it", FirstKept: "key 7", At: noon})
+		return err
+	}},
+}
+
+// crashOptions make everything that is stored follow from what was done.
+func crashOptions(when string, progress func()) engine.Options {
+	n := map[string]int{}
+	newID := func(prefix string, _ time.Time) string {
+		n[prefix]++
+		return fmt.Sprintf("%s%s_%d", prefix, when, n[prefix])
+	}
+	return engine.Options{Now: func() time.Time { return noon }, NewID: newID, LLM: summing(5, 4), Threads: 1,
+		Progress:     func(string, int, int) { progress() },
+		Conversation: small(2, 50, fanouts(2, 8))}
+}
+
+// crashFile has a conversation of nine messages; of the first six a summary of two leaves was made.
+func crashFile(t *testing.T, path string) {
+	t.Helper()
+	e := openFile(t, path, crashOptions("before", func() {}))
+	for n := range 9 {
+		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Key: fmt.Sprint("key ", n+1), Text: strings.Repeat("talk", 20), SaidAt: noon}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n < 6 {
+			continue
+		}
+		if _, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Mode: engine.CompactLeaf, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeFile(t, e)
+}
+
+// talkState is what the file says of its conversations, with their index.
+func talkState(t *testing.T, e *engine.Engine) string {
+	t.Helper()
+	var all strings.Builder
+	for _, query := range []string{"FROM context_items ORDER BY ALL", "SELECT * EXCLUDE (doc_no) FROM summaries ORDER BY id", "FROM summary_sources ORDER BY ALL",
+		"SELECT * EXCLUDE (doc_no) FROM messages ORDER BY id", "SELECT * FROM parts ORDER BY ALL", "SELECT * FROM compactions ORDER BY ALL",
+		"SELECT * FROM kind_stats ORDER BY ALL", "SELECT id, active, next_seq FROM conversations ORDER BY id"} {
+		fmt.Fprintln(&all, query)
+		for _, row := range rowsOf(t, e, query) {
+			fmt.Fprintln(&all, row...)
+		}
+	}
+	return all.String()
+}
+
+// killedDeed does one of the deeds, and kills its own process before the statement whose number it is given; if there are fewer, it says
+// that it is ready.
+func killedDeed(path string) error {
+	last, err := strconv.Atoi(os.Args[3])
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	e, err := engine.Open(ctx, path, crashOptions("after", func() {}))
+	if err != nil {
+		return err
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	n := 0
+	e.BeforeStatements(func() {
+		if n++; n == last {
+			self.Kill()
+			select {}
+		}
+	})
+	for _, deed := range deeds {
+		if deed.name == os.Args[2] {
+			if err := deed.do(ctx, e); err != nil {
+				return err
+			}
+		}
+	}
+	say(report{Ready: true})
+	return self.Kill() // nothing is closed in an orderly way
+}
+
+// TestKilledBetweenStatements kills whoever changes a context before each of the statements in turn: what is left is the state before or the
+// state after, of compactions that after one of the passes.
+func TestKilledBetweenStatements(t *testing.T) {
+	stride := 1
+	if testing.Short() {
+		stride = 7
+	}
+	original := newFile(t)
+	crashFile(t, original)
+	for _, deed := range deeds {
+		t.Run(deed.name, func(t *testing.T) {
+			t.Parallel()
+			states := statesOf(t, original, deed.do)
+			seen, met := 0, 1
+			for n := 1; ; n += stride {
+				path := copied(t, original)
+				c := spawn(t, "deed", path, deed.name, strconv.Itoa(n))
+				r, finished := c.next(t)
+				if r.Err != "" {
+					t.Fatal(r.Err)
+				}
+				c.cmd.Wait()
+				e := openFile(t, path, crashOptions("later", func() {}))
+				intact(t, e)
+				got := talkState(t, e)
+				closeFile(t, e)
+				at := slices.Index(states, got)
+				if at < seen || finished && at != len(states)-1 {
+					equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
+					t.FailNow()
+				}
+				if at > seen {
+					met++
+				}
+				if seen = at; finished {
+					break
+				}
+			}
+			if stride == 1 && met != len(states) {
+				t.Errorf("of %d states only %d were left by a kill", len(states), met)
+			}
+		})
+	}
+}
+
+// statesOf lists what the file is before the deed, after every step that it tells of, and in the end.
+func statesOf(t *testing.T, original string, do func(context.Context, *engine.Engine) error) (states []string) {
+	t.Helper()
+	var e *engine.Engine
+	note := func() {
+		if s := talkState(t, e); len(states) == 0 || states[len(states)-1] != s {
+			states = append(states, s)
+		}
+	}
+	e = openFile(t, copied(t, original), crashOptions("after", func() { note() }))
+	note()
+	if err := do(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	note()
+	if len(states) < 2 {
+		t.Fatal("nothing was changed")
+	}
+	closeFile(t, e)
+	return states
+}
+
+// copied is a copy of a closed file.
+func copied(t *testing.T, original string) string {
+	t.Helper()
+	content, err := os.ReadFile(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := newFile(t)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
