@@ -1,0 +1,79 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// outline writes a tree, a line for each node.
+func outline(nodes []*engine.TreeNode, margin string) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		what := "messages"
+		if n.Summary != nil {
+			what = n.Summary.Text
+		}
+		fmt.Fprintf(&b, "%s%s %d-%d of %d, %d tokens, %t\n%s", margin, what, n.FirstSeq, n.LastSeq, n.Messages, n.Tokens, n.InContext, outline(n.Below, margin+"  "))
+	}
+	return b.String()
+}
+
+func TestSummaryTree(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	ids := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(10)}).IDs
+	leaf := func(text string, from, until int) func([]string) engine.Made {
+		return func([]string) engine.Made { return engine.Made{Text: text, Tokens: 2, Sources: ids[from-1 : until]} }
+	}
+	tree := func() string {
+		t.Helper()
+		got, err := e.SummaryTree(t.Context(), engine.TreeRequest{Conversation: "talk"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if context := rowsOf(t, e, "SELECT count(*), sum(tokens)::BIGINT FROM context_items")[0]; int64(got.Items) != context[0] || int64(got.Tokens) != context[1] {
+			t.Errorf("%d items, %d tokens: the context has %v", got.Items, got.Tokens, context)
+		}
+		return outline(got.Nodes, "")
+	}
+	if diff := cmp.Diff("messages 1-10 of 10, 40 tokens, true\n", tree()); diff != "" {
+		t.Errorf("without summaries (-want +got):\n%s", diff)
+	}
+	_, err := e.AddSummaries(t.Context(), "talk", leaf("A", 2, 3), leaf("B", 4, 6), func(made []string) engine.Made {
+		return engine.Made{Text: "AB", Tokens: 3, Sources: made}
+	}, leaf("C", 9, 9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `messages 1-1 of 1, 4 tokens, true
+AB 2-6 of 5, 3 tokens, true
+  A 2-3 of 2, 2 tokens, false
+  B 4-6 of 3, 2 tokens, false
+messages 7-8 of 2, 8 tokens, true
+C 9-9 of 1, 2 tokens, true
+messages 10-10 of 1, 4 tokens, true
+`
+	if diff := cmp.Diff(want, tree()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "other", Scope: "agent:scout", Messages: sayings(1)})
+	for _, r := range []engine.TreeRequest{{Conversation: "nowhere"}, {Conversation: "other", Agent: "teo"}} {
+		if _, err := e.SummaryTree(t.Context(), r); !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+// sayings is n messages of four tokens.
+func sayings(n int) (messages []engine.Message) {
+	for i := range n {
+		messages = append(messages, engine.Message{Text: fmt.Sprintf("it was said %04d", i)})
+	}
+	return messages
+}
