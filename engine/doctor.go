@@ -47,15 +47,12 @@ type Repair struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// mostLevels is how deep summaries may lie.
-const mostLevels = 100
-
 // mostSubjects is how many subjects of a finding are named.
 const mostSubjects = 20
 
 // Doctor explains every fault that Check finds, and fallback summaries, and with Apply repairs them: counters from the bottom up, contexts,
-// leftovers, the index and vectors. A copy of the file is made first, if there is anything to do. What it can't repair it
-// says. Errors: ErrInvalid, ErrExists for the copy, ErrReadOnly with Apply.
+// leftovers, the index, vectors, and the summaries that were made without the model. A copy of the file is made first, if there is anything
+// to do. What it can't repair it says. Errors: ErrInvalid, ErrExists for the copy, ErrReadOnly with Apply.
 func (e *Engine) Doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error) {
 	d, err := e.doctor(ctx, r)
 	if err != nil {
@@ -85,7 +82,7 @@ func (e *Engine) doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error
 		remedy remedy
 		do     func(context.Context, *Diagnosis) error
 	}{
-		{tidying, e.repairRows}, {reindexing, e.repairIndex}, {embedding, e.repairVectors},
+		{tidying, e.repairRows}, {reindexing, e.repairIndex}, {embedding, e.repairVectors}, {rewriting, e.repairFallbacks},
 	} {
 		asks := func(f Finding) bool { return f.Repairable && f.remedy == step.remedy }
 		if !slices.ContainsFunc(d.Left, asks) { // an earlier step may have made it needless, or needed
@@ -119,7 +116,7 @@ func (e *Engine) findings(ctx context.Context) (all []Finding, err error) {
 		if i < 0 {
 			x := explanationOf(fault.Fault)
 			i = len(all)
-			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: able(x.remedy), remedy: x.remedy})
+			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: e.able(x.remedy), remedy: x.remedy})
 		}
 		if all[i].Count++; len(all[i].Subjects) < mostSubjects {
 			all[i].Subjects = append(all[i].Subjects, fault.Subject)
@@ -128,8 +125,8 @@ func (e *Engine) findings(ctx context.Context) (all []Finding, err error) {
 	return all, err
 }
 
-// able reports whether something is done.
-func able(r remedy) bool { return r != byHand && r != rewriting }
+// able reports whether this engine has what a remedy needs.
+func (e *Engine) able(r remedy) bool { return r != byHand && (r != rewriting || e.opts.LLM != nil) }
 
 // note adds a step that changed something.
 func (d *Diagnosis) note(step string, changed int64) {
@@ -160,7 +157,7 @@ func (e *Engine) repairRows(ctx context.Context, d *Diagnosis) error {
 				done.note("conversations archived", changed)
 				continue
 			}
-			for range mostLevels {
+			for range mostDeep {
 				changed, err := c.changedBy(ctx, sqlfiles.Query(step.query))
 				if err != nil {
 					return queryError(step.query, err)
@@ -236,6 +233,13 @@ func (e *Engine) repairVectors(ctx context.Context, d *Diagnosis) error {
 	}
 	made, err := e.embedMissing(ctx)
 	d.note("vectors made", int64(made))
+	return err
+}
+
+// repairFallbacks asks the model again.
+func (e *Engine) repairFallbacks(ctx context.Context, d *Diagnosis) error {
+	made, err := e.RetryFallbacks(ctx, RetryRequest{})
+	d.note("summaries made anew", int64(len(made.Rewritten)))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ func cured(t *testing.T, whole []byte, statement string, o engine.Options) *engi
 	}
 	if d.Backup != "" {
 		b := openFile(t, backup, engine.Options{ReadOnly: true})
-		if found, err := b.Check(t.Context()); err != nil || len(found) == 0 {
+		if found, err := b.Check(t.Context()); err != nil || len(found) != len(faults) {
 			t.Errorf("%s: the copy has %v, %v: want the faults of the file", statement, found, err)
 		}
 		closeFile(t, b)
@@ -139,4 +140,34 @@ func TestDoctorRequests(t *testing.T) {
 	if _, err := os.Stat(backup); err == nil {
 		t.Error("a healthy file was copied")
 	}
+}
+
+// TestDoctorAsksTheModelAgain: fallback summaries are no fault, and are made anew where there is a model.
+func TestDoctorAsksTheModelAgain(t *testing.T) {
+	whole, names := talkFile(t)
+	fallback := names.Replace("UPDATE summaries SET fallback = true WHERE id IN ('{low}', '{leaf}')")
+	without := cured(t, whole, fallback, engine.Options{})
+	if len(without.Left) != 1 || without.Left[0].Count != 2 || without.Left[0].Repairable || without.Backup != "" {
+		t.Errorf("without a model: %+v", without)
+	}
+	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) { return "in short", nil }}
+	if d := cured(t, whole, fallback, engine.Options{LLM: llm}); len(d.Left) != 0 || len(llm.Calls()) != 2 {
+		t.Errorf("with a model, asked %d times: %+v", len(llm.Calls()), d)
+	}
+	silent := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) { return "", enginetest.Refused{} }}
+	d, err := doctored(t, whole, fallback, engine.Options{LLM: silent})
+	if err != nil || len(d.Left) != 1 || len(d.Repairs) != 1 || d.Repairs[0].Error == "" {
+		t.Errorf("with a model that refuses: %+v, %v", d, err)
+	}
+}
+
+// doctored breaks a file by a statement and lets Doctor do what it can.
+func doctored(t *testing.T, whole []byte, statement string, o engine.Options) (*engine.Diagnosis, error) {
+	t.Helper()
+	path := newFile(t)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tamper(t, path, statement)
+	return openFile(t, path, o).Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
 }
