@@ -215,3 +215,9 @@ func (o ConversationOptions) location() *time.Location {
 	}
 	return time.UTC
 }
+
+// Resolved is o with its defaults, and what is wrong with it.
+func (o ConversationOptions) Resolved() (ConversationOptions, error) {
+	o = o.withDefaults()
+	return o, o.validate()
+}

@@ -26,8 +26,8 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
-	db, agent, model, lexical string
-	json, quiet               bool
+	db, agent, model, lexical, config string
+	json, quiet                       bool
 
 	progress *progress // of the work under way; nil: none
 	running  bool      // flags and arguments were in order, the command itself is at work
@@ -130,6 +130,7 @@ const (
 	canEmbed  access = 1 << iota // brings the model
 	canWrite                     // has the file alone
 	canCreate                    // makes the file when there is none
+	canAsk                       // brings the language model, where one is configured
 )
 
 // with opens the file, lets do work on it and closes it.
@@ -160,6 +161,16 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		defer model.Close()
 		a.noteModel(model)
 		o.Embedder = model.Embedder
+	}
+	c, err := loadConfig(a.config)
+	if err != nil {
+		return err
+	}
+	o.Conversation = c.Conversation
+	if how&canAsk != 0 {
+		if o.LLM, err = c.LLM.open(); err != nil {
+			return err
+		}
 	}
 	o.Related = relatedWords
 	bar := newProgress(a)

@@ -27,6 +27,7 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&a.db, "db", "", "the memory file (default $MEMCTL_DB, else mallard/mallard.db in your data folder)")
+	f.StringVar(&a.config, "config", os.Getenv("MEMCTL_CONFIG"), "the configuration file (default $MEMCTL_CONFIG, else mallard/config.toml in your configuration folder)")
 	f.BoolVar(&a.json, "json", false, "print one JSON document, errors too")
 	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
 	f.StringVar(&a.model, "model", envOr("MEMCTL_MODEL", "static"), "embedding model: static, none, a folder or .table file, or a folder's name under $MEMCTL_MODELS")
@@ -44,7 +45,7 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 		newForgetCommand(a), newSupersedeCommand(a))
 	add(root, "talk", newAppendCommand(a), newConversationsCommand(a))
 	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newIndexCommand(a),
-		newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a))
+		newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a), newConfigCommand(a))
 	add(root, "ranking", newWeightsCommand(a), newLexicalCommand(a), newModelCommand(a), newBenchCommand(a))
 	add(root, "", newDemoCommand(a), newVersionCommand(a))
 	root.InitDefaultHelpCmd()
