@@ -36,6 +36,8 @@ type Finding struct {
 	Remedy   string   `json:"remedy"`
 	// Repairable says that Apply does something about it, although not always about all of it.
 	Repairable bool `json:"repairable"`
+	// Harmless says that the file does not contradict itself: something could only be better.
+	Harmless bool `json:"harmless,omitempty"`
 
 	remedy remedy
 }
@@ -116,7 +118,7 @@ func (e *Engine) findings(ctx context.Context) (all []Finding, err error) {
 		if i < 0 {
 			x := explanationOf(fault.Fault)
 			i = len(all)
-			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: e.able(x.remedy), remedy: x.remedy})
+			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: e.able(x.remedy), Harmless: x.fault == fallbackFault, remedy: x.remedy})
 		}
 		if all[i].Count++; len(all[i].Subjects) < mostSubjects {
 			all[i].Subjects = append(all[i].Subjects, fault.Subject)

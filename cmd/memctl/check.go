@@ -11,7 +11,8 @@ func newCheckCommand(a *app) *cobra.Command {
 		Use:   "check",
 		Short: "Prove that the file is intact",
 		Long: `Check looks for contradictions in the file: rows without an index, index entries without a row, vectors of a wrong length and
-so on. It changes nothing; the exit code is 1 when there are faults. memctl index rebuild makes the index anew from the rows.`,
+so on; messages that are in no context and under no summary; summaries that differ from what they were made from. It changes nothing; the
+exit code is 1 when there are faults. memctl doctor explains them, and repairs most.`,
 		Example: `  memctl check
   memctl check --json`,
 		Args: cobra.NoArgs,
@@ -43,5 +44,5 @@ func (a *app) printFaults(faults []engine.Fault) {
 		t.AppendRow([]any{f.Fault, line(f.Subject, 80)})
 	}
 	t.Render()
-	a.note("%s. `memctl index rebuild` makes the index anew from the rows.", plural(len(faults), "fault", "faults"))
+	a.note("%s. `memctl doctor` explains them.", plural(len(faults), "fault", "faults"))
 }

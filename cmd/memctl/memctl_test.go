@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		"hold":          hold,
 		"notes":         notes,
 		"another-model": anotherModel,
+		"break":         tamper,
 	})
 }
 
@@ -48,6 +50,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MEMCTL_DB", filepath.Join(env.WorkDir, "memory.db"))
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("TESTMODELS", models)
 			env.Setenv("MEMCTL_FTS", os.Getenv("MEMCTL_FTS"))
 			return nil
@@ -122,6 +125,14 @@ func anotherModel() {
 	exitOn(errors.Join(err, e.Close()))
 }
 
+// tamper is the command break FILE STATEMENT: it runs a statement that memctl would not, as damage does.
+func tamper() {
+	db, err := sql.Open("duckdb", os.Args[1])
+	exitOn(err)
+	_, err = db.Exec(os.Args[2])
+	exitOn(errors.Join(err, db.Close()))
+}
+
 func exitOn(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -168,7 +179,7 @@ func checkExample(t *testing.T, args []string) {
 	if err == nil {
 		err = cmd.ValidateArgs(cmd.Flags().Args())
 	}
-	if err == nil && cmd.HasSubCommands() && cmd.Name() != "conversations" {
+	if err == nil && cmd.HasSubCommands() && cmd.Name() != "conversation" {
 		err = errors.New("names no subcommand")
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,18 +16,20 @@ func newRecallCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall QUERY…",
 		Short: "Find what answers a question",
-		Long: `Recall finds memories, or messages with --kind message, best first: by words and by meaning where there is a model. Finding
+		Long: `Recall finds memories, or messages with --kind message, or summaries with --kind summary, best first: by words and by meaning where there is a model. Finding
 nothing is no failure.
 
 --explain says why each hit is one: its words and how rare they are, who said it and when, what stands around it, and a bar for each
 signal's share in the score. --why-not says what kept a document out, and at which stage. --trace shows all of it in numbers: the
 signals, what was dropped where, and how long each stage took.
+--lift session shows one hit for each session of the messages found, --lift summary the summaries above them.
 --prompt prints one escaped block for a model's prompt instead.
 --weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
   memctl recall "release day" --why-not 7h4k2m9q
   memctl recall "release day" --as-of 2026-05-01
+  memctl recall "where did the crane stand" --kind message --lift summary
   memctl recall "release day" --prompt --limit 5`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -60,7 +63,7 @@ signals, what was dropped where, and how long each stage took.
 		},
 	}
 	f := cmd.Flags()
-	f.Var(wordsOf(&q.Kinds), "kind", "memory (default) or message; repeatable")
+	f.Var(wordsOf(&q.Kinds), "kind", "memory (default), message or summary; repeatable")
 	f.Var(wordsOf(&q.Scopes), "scope", "only these scopes; repeatable")
 	f.StringArrayVar(&q.Conversations, "conversation", nil, "only this conversation, by name or id; repeatable")
 	f.Var(wordsOf(&q.Categories), "category", "only these categories; repeatable")
@@ -74,6 +77,7 @@ signals, what was dropped where, and how long each stage took.
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
 	f.BoolVar(&q.Expand, "expand", false, "look for synonyms too")
 	f.BoolVar(&q.Adaptive, "adaptive", false, "skip the recall when the text asks for nothing, such as a greeting")
+	f.StringVar((*string)(&q.Lift), "lift", "", "show messages as what is above them: session or summary")
 	f.BoolVar(&q.Explain, "explain", false, "say why each hit is one")
 	f.StringVar(&q.WhyNot, "why-not", "", "say what kept this memory or message out, by its id or the ending of it")
 	f.BoolVar(&trace, "trace", false, "show the ranking in numbers, stage by stage")
@@ -86,6 +90,7 @@ signals, what was dropped where, and how long each stage took.
 	complete(cmd, "tier", engine.Tiers())
 	complete(cmd, "mode", engine.Modes())
 	complete(cmd, "level", engine.Levels())
+	complete(cmd, "lift", engine.Lifts())
 	complete(cmd, "weights", []string{"memory", "transcript"})
 	return cmd
 }
@@ -156,7 +161,11 @@ func (a *app) printHits(hits []engine.Hit) {
 		used = max(used, len(from(h)))
 	}
 	for i, h := range hits {
-		t.AppendRow([]any{i + 1, number(&h.Score, 3), engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)), line(h.Text, a.width()-used-38)})
+		text := line(h.Text, a.width()-used-38)
+		if h.Lifted != nil && len(h.Lifted.From) > 0 {
+			text = line(fmt.Sprintf("[%s of %d–%d] %s", plural(len(h.Lifted.From), "message", "messages"), h.Lifted.FirstSeq, h.Lifted.LastSeq, h.Text), a.width()-used-38)
+		}
+		t.AppendRow([]any{i + 1, number(&h.Score, 3), engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)), text})
 	}
 	t.Render()
 }
