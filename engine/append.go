@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 )
 
 // AppendRequest adds messages to the end of a conversation, which is made when it does not exist. The conversation is named by
@@ -31,8 +32,9 @@ type Appended struct {
 	ConversationID string
 	IDs            []string // one per message; that of the earlier one where the key was there already
 	Added          int
-	Skipped        string // why nothing was stored, by the session gates of ConversationOptions; empty: it was
-	VectorErr      error  // the messages are stored, but the model failed
+	Skipped        string   // why nothing was stored, by the session gates of ConversationOptions; empty: it was
+	Heartbeats     []string // ids of messages that ConversationOptions.PruneHeartbeats set aside, earlier ones of the same turn too
+	VectorErr      error    // the messages are stored, but the model failed
 }
 
 // Append stores messages in their order, with words and vectors, in one transaction, and puts them at the end of the context. A
@@ -65,8 +67,17 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 			return err
 		}
 		result.ConversationID = conversation.ID
-		if err := e.insertMessages(ctx, c, conversation, taken, result); err != nil || r.Cursor == nil {
+		from := conversation.nextSeq
+		if err := e.insertMessages(ctx, c, conversation, taken, result); err != nil {
 			return err
+		}
+		if result.Added > 0 && e.opts.Conversation.PruneHeartbeats && slices.ContainsFunc(messages, (*Message).acknowledges) {
+			if result.Heartbeats, err = e.pruneHeartbeats(ctx, c, conversation.ID, from); err != nil {
+				return err
+			}
+		}
+		if r.Cursor == nil {
+			return nil
 		}
 		return e.putCursor(ctx, c, r.Cursor, conversation.ID, result.Added > 0)
 	})

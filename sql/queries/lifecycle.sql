@@ -44,3 +44,52 @@ WHERE conversation_id = $conversation_id AND kind = 'summary'
 
 -- name: conversation_archive
 UPDATE conversations SET active = false, archived_at = $at::TIMESTAMP, archive_cause = $cause WHERE id = $id AND active;
+
+-- name: messages_set_aside
+UPDATE messages SET set_aside = $why, set_aside_at = $at::TIMESTAMP WHERE id = ANY ($ids::VARCHAR[]);
+
+-- name: context_items_leave
+-- Messages leave the context.
+DELETE FROM context_items WHERE conversation_id = $conversation_id AND ref = ANY ($refs::VARCHAR[]);
+
+-- name: heartbeat_turns
+-- Messages in the context of turns that are heartbeats: from a user's message to the acknowledgement after it, with the host's file
+-- named in between. Only acknowledgements from a seq on.
+WITH raw AS MATERIALIZED (
+    SELECT m.id, m.doc_no, m.seq, m.role, m.text
+    FROM messages AS m
+    JOIN context_items AS i ON i.ref = m.id AND i.conversation_id = m.conversation_id
+    WHERE m.conversation_id = $conversation_id
+),
+turns AS (
+    SELECT a.seq AS last, max(u.seq) AS first
+    FROM raw AS a
+    JOIN messages AS u ON u.seq < a.seq
+    WHERE a.role = 'assistant' AND a.seq >= $from AND regexp_full_match(a.text, '(?i)\s*heartbeat_ok\s*')
+      AND u.conversation_id = $conversation_id AND u.role = 'user' AND coalesce(u.set_aside, '') NOT IN ('off_branch', 'event')
+    GROUP BY a.seq
+),
+heartbeats AS (
+    SELECT t.first, t.last
+    FROM turns AS t
+    WHERE EXISTS (
+        FROM messages AS m
+        LEFT JOIN parts AS p ON p.message_id = m.id AND p.conversation_id = $conversation_id
+        WHERE m.conversation_id = $conversation_id AND m.seq BETWEEN t.first AND t.last
+          AND contains(lower(concat_ws(' ', m.text, p.text, p.input, p.output)), 'heartbeat.md')
+    )
+)
+SELECT id, doc_no FROM raw WHERE EXISTS (FROM heartbeats WHERE raw.seq BETWEEN first AND last) ORDER BY seq;
+
+-- name: documents_live
+-- How many of these documents are in the index, and their length.
+SELECT count(*), coalesce(sum(length), 0)::DOUBLE FROM documents WHERE doc_no = ANY ($doc_nos::INTEGER[]) AND live;
+
+-- name: postings_retire
+DELETE FROM postings WHERE doc_no = ANY ($doc_nos::INTEGER[]);
+
+-- name: documents_retire
+UPDATE documents SET live = false, length = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]) AND live;
+
+-- name: vectors_retire
+DELETE FROM {table} WHERE doc_no IN ({doc_nos});

@@ -1,0 +1,97 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+const poll = "Read HEARTBEAT.md and follow it. If nothing needs attention, reply HEARTBEAT_OK."
+
+// dialogue makes messages of lines, each of which begins with a letter for its role.
+func dialogue(said ...string) (all []engine.Message) {
+	for _, line := range said {
+		m := engine.Message{Role: map[byte]string{'u': "user", 'a': "assistant", 't': "tool", 's': "system"}[line[0]], Text: line[2:]}
+		if name, ok := strings.CutPrefix(m.Text, "call "); ok {
+			m.Text, m.Blocks = "", []engine.Block{{Type: engine.ToolCallBlock, Tool: "read", Input: fmt.Sprintf(`{"path":%q}`, name)}}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func TestPruneHeartbeats(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		lines []string
+		aside string
+	}{
+		{"W4 a heartbeat", []string{"u old", "a fine", "u " + poll, "a HEARTBEAT_OK"}, "m3:heartbeat m4:heartbeat"},
+		{"W5 with a remark", []string{"u " + poll, "a HEARTBEAT_OK all good"}, ""},
+		{"in any case, with space", []string{"u see heartbeat.MD", "a \n heartbeat_ok\t\n"}, "m1:heartbeat m2:heartbeat"},
+		{"with tools in between", []string{"u check in", "a call /w/HEARTBEAT.md", "t nothing to do", "a HEARTBEAT_OK"}, "m1:heartbeat m2:heartbeat m3:heartbeat m4:heartbeat"},
+		{"of another file", []string{"u check in", "a call /w/TODO.md", "a HEARTBEAT_OK"}, ""},
+		{"the file only in the turn before", []string{"u " + poll, "a I see to it", "u thanks", "a HEARTBEAT_OK"}, ""},
+		{"nobody asked", []string{"a HEARTBEAT.md", "a HEARTBEAT_OK"}, ""},
+		{"a user says so", []string{"u HEARTBEAT.md", "u HEARTBEAT_OK"}, ""},
+		{"two of them", []string{"u " + poll, "a HEARTBEAT_OK", "u Hello", "a Hi", "u " + poll, "a HEARTBEAT_OK"}, "m1:heartbeat m2:heartbeat m5:heartbeat m6:heartbeat"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+			ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue(test.lines...)}).IDs
+			if got := asideOf(t, e, "c"); got != "" {
+				t.Fatalf("without the option %q is set aside", got)
+			}
+			pruned, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "c"})
+			if got := asideOf(t, e, "c"); err != nil || got != test.aside || len(pruned) != len(strings.Fields(test.aside)) {
+				t.Errorf("%v, %v: %q, want %q", pruned, err, got, test.aside)
+			}
+			if again, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "c"}); err != nil || len(again) != 0 {
+				t.Errorf("again: %v, %v", again, err)
+			}
+			hits := recalled(t, e, engine.RecallQuery{Text: "HEARTBEAT.md heartbeat_ok", Kinds: []engine.Kind{engine.MessageKind}})
+			for i, id := range ids {
+				if slices.Contains(hits, id) == slices.Contains(pruned, id) {
+					t.Errorf("message %d: recalled as if it were not set aside so: %v", i+1, hits)
+				}
+			}
+			next := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u next")})
+			if all := messagesOf(t, e, "c"); all[len(all)-1].Seq != len(test.lines)+1 || all[len(all)-1].ID != next.IDs[0] {
+				t.Errorf("the next message is %d", all[len(all)-1].Seq)
+			}
+			if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestHeartbeatsAreSetAsideAsTheyCome(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{PruneHeartbeats: true}})
+	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u Hello", "a Hi", "u "+poll)})
+	second := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("a HEARTBEAT_OK")})
+	if want := []string{first.IDs[2], second.IDs[0]}; first.Heartbeats != nil || !slices.Equal(second.Heartbeats, want) {
+		t.Errorf("%v, then %v, want %v", first.Heartbeats, second.Heartbeats, want)
+	}
+	if got := contextLine(t, e, "c"); got != "m1@1 m2@2" {
+		t.Errorf("context %q", got)
+	}
+}
+
+func TestHeartbeatsUnderASummaryStay(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u "+poll, "a call x", "a HEARTBEAT_OK")}).IDs
+	madeSummary(t, e, "c", "polled", ids[:2]...)
+	pruned, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "c"})
+	if got := contextLine(t, e, "c"); err != nil || !slices.Equal(pruned, ids[2:]) || got != "polled@1" {
+		t.Errorf("%v, %v, context %q", pruned, err, got)
+	}
+	if _, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "none"}); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("%v, want ErrNotFound", err)
+	}
+}
