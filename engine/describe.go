@@ -26,7 +26,7 @@ type Description struct {
 	Memory       *Memory       `json:"memory,omitempty"`
 	Message      *Message      `json:"message,omitempty"` // with its blocks
 	Summary      *Summary      `json:"summary,omitempty"` // with its sources
-	File         *FileRecord   `json:"file,omitempty"`
+	File         *LargeFile    `json:"file,omitempty"`
 
 	// InContext is whether the current context has the message or the summary itself.
 	InContext bool `json:"in_context,omitempty"`
@@ -58,20 +58,6 @@ type ManifestNode struct {
 	CostWithMessages int       `json:"cost_with_messages"` // these and the messages
 	Fits             bool      `json:"fits"`               // Cost is within the cap
 	FitsWithMessages bool      `json:"fits_with_messages"`
-}
-
-// FileRecord is a large file as a conversation has it.
-type FileRecord struct {
-	ID             string    `json:"id"`
-	ConversationID string    `json:"conversation_id"`
-	MessageID      string    `json:"message_id"`
-	Name           string    `json:"name,omitempty"`
-	MIME           string    `json:"mime,omitempty"`
-	Bytes          int64     `json:"bytes"`
-	Lines          int64     `json:"lines"`
-	SHA256         string    `json:"sha256"`
-	Summary        string    `json:"summary"` // what it holds, in short
-	CreatedAt      time.Time `json:"created_at"`
 }
 
 // Describe says what an id names, without its contents below: a summary comes with its tree and with what that would cost to expand.
@@ -106,7 +92,7 @@ func (e *Engine) Describe(ctx context.Context, r DescribeRequest) (*Description,
 			}
 		}
 		d.ID, d.Kind = n.id, n.kind
-		return d.fill(ctx, c, n, cap)
+		return e.describeNamed(ctx, c, d, n, cap)
 	})
 	if err != nil {
 		return nil, err
@@ -114,7 +100,8 @@ func (e *Engine) Describe(ctx context.Context, r DescribeRequest) (*Description,
 	return d, nil
 }
 
-func (d *Description) fill(ctx context.Context, c *connection, n *named, cap int) (err error) {
+// describeNamed fills in a description.
+func (e *Engine) describeNamed(ctx context.Context, c *connection, d *Description, n *named, cap int) (err error) {
 	if n.conversationID != "" {
 		if d.Conversation, err = findConversation(ctx, c, n.conversationID); err != nil {
 			return err
@@ -125,7 +112,7 @@ func (d *Description) fill(ctx context.Context, c *connection, n *named, cap int
 		d.Memory, _, err = memoryByID(ctx, c, n.id)
 		return err
 	case FileKind:
-		d.File, err = fileByID(ctx, c, n.id)
+		d.File, err = e.findLargeFile(ctx, c, n.id, "")
 		return err
 	case MessageKind:
 		if d.Message, err = messageByID(ctx, c, n.id); err != nil {
@@ -170,16 +157,6 @@ func manifest(ctx context.Context, c *connection, id string, cap int) (all []Man
 		return err
 	}, sql.Named("id", id))
 	return all, err
-}
-
-func fileByID(ctx context.Context, c *connection, id string) (*FileRecord, error) {
-	var f FileRecord
-	found, err := c.one(ctx, "large_file_by_id", []any{&f.ID, &f.ConversationID, &f.MessageID, textOf(&f.Name), textOf(&f.MIME), &f.Bytes, &f.Lines,
-		&f.SHA256, &f.Summary, &f.CreatedAt}, sql.Named("id", id))
-	if err != nil || !found {
-		return nil, err
-	}
-	return &f, nil
 }
 
 // messageByID gives a message with its blocks; nil when there is none.

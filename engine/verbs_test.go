@@ -41,6 +41,7 @@ func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]erro
 	_, errs["Messages"] = e.Messages(ctx, engine.MessagesRequest{Conversation: "breakfast"})
 	_, errs["Describe"] = e.Describe(ctx, engine.DescribeRequest{ID: id})
 	_, errs["Expand"] = e.Expand(ctx, engine.ExpandRequest{IDs: []string{"sum_none"}})
+	_, errs["ExpandQuery"] = e.ExpandQuery(ctx, engine.ExpandQueryRequest{Prompt: text, Conversation: "breakfast"})
 	_, errs["Grep"] = e.Grep(ctx, engine.GrepRequest{Pattern: text, AllConversations: true})
 	_, errs["CreateGrant"] = e.CreateGrant(ctx, engine.GrantRequest{Conversations: []string{"breakfast"}})
 	_, errs["Recall"] = e.Recall(ctx, engine.RecallQuery{Text: text})

@@ -66,6 +66,3 @@ SELECT summary_id FROM summary_sources WHERE source = $id AND kind = 'summary' O
 -- name: in_context
 -- Whether the current context of its conversation has it.
 SELECT count(*) > 0 FROM context_items WHERE conversation_id = $conversation_id AND ref = $id;
-
--- name: large_file_by_id
-SELECT id, conversation_id, message_id, name, mime, bytes, lines, sha256, summary, created_at FROM large_files WHERE id = $id;

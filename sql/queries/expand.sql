@@ -17,3 +17,20 @@ FROM (SELECT m.*, l.ordinal, sum(m.tokens) OVER (ORDER BY l.ordinal) AS total
       WHERE l.summary_id = $summary_id AND l.kind = 'message' AND m.conversation_id = $conversation_id AND m.seq BETWEEN $from AND $to)
 WHERE total - tokens <= $room
 ORDER BY ordinal;
+
+-- name: expand_shown
+-- Which of these messages are in the context.
+SELECT ref FROM context_items WHERE kind = 'message' AND ref IN (SELECT unnest($ids::VARCHAR[]));
+
+-- name: expand_parts
+-- The blocks of these messages, which are given by conversation and seq.
+SELECT p.message_id, p.type, p.text, p.call_id, p.tool, p.input, p.output, p.is_error, p.file_name, p.mime, p.file_id, p.caller_key, p.raw, p.raw_sha256
+FROM parts AS p
+JOIN (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h USING (conversation_id, seq)
+ORDER BY p.conversation_id, p.seq, p.ordinal;
+
+-- name: expand_beside
+-- The messages at these places of conversations.
+SELECT m.id, m.conversation_id, m.seq
+FROM (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h
+JOIN messages AS m USING (conversation_id, seq);

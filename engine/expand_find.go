@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+)
+
+// find ranks messages by the question. Where none has anything of it, but summaries have, it gives what these stand for, in its order.
+func (x *inquiry) find(ctx context.Context) ([]Excerpt, error) {
+	e := x.engine
+	const fewest = 8 // tokens of a message, mostly
+	recalled, err := e.Recall(ctx, RecallQuery{Text: x.request.Query, Kinds: []Kind{MessageKind}, Conversations: x.conversations, Agent: x.agent,
+		Limit: min(max(50, x.cap/fewest), 1000), TagPrefixes: []string{}})
+	if err != nil {
+		return nil, err
+	}
+	var found []Excerpt
+	for _, h := range recalled.Hits {
+		if h.Signals.Raw != nil || h.Signals.NearCosine != nil && *h.Signals.NearCosine > 0 {
+			found = append(found, Excerpt{Message: &Message{ID: h.ID}, Score: h.Score})
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	summaries, err := x.summaries(ctx)
+	if err != nil || len(summaries) == 0 {
+		return nil, err
+	}
+	below, err := e.Expand(ctx, ExpandRequest{IDs: summaries, Depth: maxDepth, Messages: true, TokenCap: 4 * x.cap, Agent: x.agent})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range below.Items {
+		if item.Kind == MessageKind {
+			found = append(found, Excerpt{Message: &Message{ID: item.ID}})
+		}
+	}
+	return found, nil
+}
+
+// summaries gives the ids of those that have words of the question, best first.
+func (x *inquiry) summaries(ctx context.Context) (ids []string, err error) {
+	const most = 50 // words
+	var words []string
+	for _, token := range x.engine.analyzer.QueryTokens(x.request.Query) {
+		words = append(words, token.Surface)
+	}
+	pattern := strings.Join(words[:min(most, len(words))], " ")
+	for _, id := range x.conversations {
+		result, err := x.engine.Grep(ctx, GrepRequest{Pattern: pattern, Kinds: []Kind{SummaryKind}, Conversation: id, Agent: x.agent, Limit: 10})
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range result.Hits {
+			if !slices.Contains(ids, h.ID) {
+				ids = append(ids, h.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// take gives the best of what was found, as far as it fits, and what was said just before and after it where there is room.
+func (x *inquiry) take(ctx context.Context, c *connection, found []Excerpt) error {
+	const batch = 100
+	for len(found) > 0 && !x.full() {
+		some := found[:min(batch, len(found))]
+		found = found[len(some):]
+		if err := x.read(ctx, c, some); err != nil {
+			return err
+		}
+		for _, excerpt := range some {
+			x.add(excerpt)
+		}
+	}
+	if !x.result.Truncated {
+		if err := x.beside(ctx, c); err != nil {
+			return err
+		}
+	}
+	var messages []*Message
+	for _, excerpt := range x.result.Excerpts {
+		messages = append(messages, excerpt.Message)
+	}
+	return fillBlocksOf(ctx, c, messages)
+}
+
+// beside adds the neighbours of what was found.
+func (x *inquiry) beside(ctx context.Context, c *connection) error {
+	var conversations []string
+	var seqs []int32
+	for _, excerpt := range x.result.Excerpts {
+		m := excerpt.Message
+		conversations, seqs = append(conversations, m.ConversationID, m.ConversationID), append(seqs, int32(m.Seq-1), int32(m.Seq+1))
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	type place struct {
+		conversation string
+		seq          int32
+	}
+	at := map[place]string{}
+	err := c.each(ctx, "expand_beside", func(rows *sql.Rows) error {
+		var id string
+		var p place
+		defer func() { at[p] = id }()
+		return rows.Scan(&id, &p.conversation, &p.seq)
+	}, sql.Named("conversations", conversations), sql.Named("seqs", seqs))
+	if err != nil {
+		return err
+	}
+	var some []Excerpt
+	for i := range seqs {
+		p := place{conversations[i], seqs[i]}
+		if id := at[p]; id != "" && !x.taken[id] {
+			some = append(some, Excerpt{Message: &Message{ID: id}})
+		}
+		delete(at, p)
+	}
+	if err := x.read(ctx, c, some); err != nil {
+		return err
+	}
+	for _, excerpt := range some {
+		x.add(excerpt)
+	}
+	x.result.Truncated = false // of neighbours, nobody asked for all
+	return nil
+}
+
+// full reports whether nothing more will fit.
+func (x *inquiry) full() bool { return x.result.Tokens >= x.cap }
+
+// read completes excerpts: the message, and the summary above it. What is in the context, or where the question does not look, loses
+// its message.
+func (x *inquiry) read(ctx context.Context, c *connection, some []Excerpt) error {
+	ids := make([]string, len(some))
+	at := map[string]int{}
+	for i, excerpt := range some {
+		ids[i], at[excerpt.Message.ID] = excerpt.Message.ID, i
+		some[i].Message = nil
+	}
+	shown, err := idList(ctx, c, "expand_shown", sql.Named("ids", ids))
+	if err != nil {
+		return err
+	}
+	hits := make([]GrepHit, len(some))
+	err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
+		var scope string
+		m, _, _, err := scanMessage(rows, &scope)
+		if err != nil {
+			return err
+		}
+		if i := at[m.ID]; !slices.Contains(shown, m.ID) && x.asked(m) {
+			some[i].Message = m
+			hits[i] = GrepHit{Kind: MessageKind, ConversationID: m.ConversationID, Seq: m.Seq, SetAside: m.SetAside}
+		}
+		return nil
+	}, sql.Named("ids", ids))
+	if err != nil {
+		return err
+	}
+	err = leavesAbove(ctx, c, hits)
+	for i := range some {
+		some[i].Summary = hits[i].Summary
+	}
+	return err
+}
+
+// asked reports whether a message is where the question looks.
+func (x *inquiry) asked(m *Message) bool {
+	if !slices.Contains(x.conversations, m.ConversationID) {
+		return false
+	}
+	return len(x.below) == 0 || m.SetAside == "" && slices.ContainsFunc(x.below, func(s *Summary) bool {
+		return s.ConversationID == m.ConversationID && s.FirstSeq <= m.Seq && m.Seq <= s.LastSeq
+	})
+}
+
+// add takes an excerpt if it fits. One that does not is passed over: what comes after it is worth less, but may be shorter.
+func (x *inquiry) add(excerpt Excerpt) {
+	m := excerpt.Message
+	if m == nil || x.taken[m.ID] {
+		return
+	}
+	if m.Tokens > x.cap-x.result.Tokens {
+		x.result.Truncated = true
+		return
+	}
+	x.taken[m.ID] = true
+	x.result.Excerpts = append(x.result.Excerpts, excerpt)
+	x.result.Tokens += m.Tokens
+	if excerpt.Summary != "" && !slices.Contains(x.result.Summaries, excerpt.Summary) {
+		x.result.Summaries = append(x.result.Summaries, excerpt.Summary)
+	}
+}
+
+// fillBlocksOf reads the blocks of messages of any conversation.
+func fillBlocksOf(ctx context.Context, c *connection, messages []*Message) error {
+	var conversations []string
+	var seqs []int32
+	byID := map[string]*Message{}
+	for _, m := range messages {
+		conversations, seqs, byID[m.ID] = append(conversations, m.ConversationID), append(seqs, int32(m.Seq)), m
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	return c.each(ctx, "expand_parts", func(rows *sql.Rows) error {
+		id, b, _, err := scanPart(rows)
+		if m := byID[id]; m != nil {
+			m.Blocks = append(m.Blocks, b)
+		}
+		return err
+	}, sql.Named("conversations", conversations), sql.Named("seqs", seqs))
+}
