@@ -42,21 +42,24 @@ func (a *assembly) partners(ctx context.Context, c *connection) error {
 	return nil
 }
 
-// halves gives the ids of calls whose result is no contender, and of results that no contender before them calls for.
+// halves gives the ids of calls whose result is no contender, and of results that no contender before them calls for. Where not all items
+// are contenders, any id may be of such a half, for ids come again.
 func (a *assembly) halves() (ids []string) {
 	const called, answered, half = 1, 2, 3
 	state := map[string]int{}
 	for i := range a.contenders {
-		for _, id := range a.contenders[i].plan.Calls {
-			if state[id] != half {
+		at := &a.contenders[i].plan
+		for _, id := range at.Calls {
+			if at.Position < a.low || state[id] == half {
+				state[id] = half
+			} else {
 				state[id] = called
 			}
 		}
-		for _, id := range a.contenders[i].plan.Results {
-			switch state[id] {
-			case 0:
+		for _, id := range at.Results {
+			if at.Position < a.low || state[id] == 0 || state[id] == half {
 				state[id] = half
-			case called:
+			} else {
 				state[id] = answered
 			}
 		}
