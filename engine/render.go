@@ -86,18 +86,17 @@ func shownBlocks(m *Message) (shown []Block) {
 			shown = append(shown, Block{Type: TextBlock, Text: text})
 		}
 	}
-	speaks := func(b Block) bool { return b.Type == TextBlock || partKinds[b.Type] == "" }
-	if !slices.ContainsFunc(m.Blocks, speaks) {
+	if !slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.said() != "" }) {
 		add(m.Text)
 	}
 	for _, b := range m.Blocks {
 		switch {
-		case speaks(b):
+		case b.said() != "":
 			add(b.Text)
 		case b.Type == ToolCallBlock || b.Type == ToolResultBlock || b.Type == ImageBlock:
 			shown = append(shown, b)
 		case b.Type == FileBlock:
-			add(or(b.Text, attached(&b)))
+			add(attached(&b))
 		}
 	}
 	if m.Caption != "" {
@@ -106,8 +105,11 @@ func shownBlocks(m *Message) (shown []Block) {
 	return shown
 }
 
-// attached is the line that stands for a file or an image.
+// attached is what stands for a file or an image: the reference that it was stored with, or a line.
 func attached(b *Block) string {
+	if b.FileID != "" && b.Text != "" {
+		return b.Text
+	}
 	line := "[" + string(b.Type)
 	for _, s := range []string{b.FileName, b.MIME, b.FileID, b.Text} {
 		if s != "" {
