@@ -1,0 +1,70 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// line is a line of a transcript.
+type line struct {
+	no      int64  // from 1
+	offset  int64  // of its first byte
+	size    int64  // with its newline
+	text    []byte // without it; the next line overwrites it
+	unended bool   // the file ends before the newline
+}
+
+// eachLine calls do for the lines between two offsets, of which the first is no. A last line without its newline counts when it is a
+// whole JSON object, for nothing can be missing from that; else it is pending, and left for a later read.
+func eachLine(ctx context.Context, r io.ReaderAt, from, to, no int64, do func(line) error) (pending int64, err error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), 1<<18)
+	var long []byte // what of the line did not fit into the reader's buffer
+	for offset := from; ; no++ {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		text, err := in.ReadSlice('\n')
+		for long = long[:0]; errors.Is(err, bufio.ErrBufferFull); text, err = in.ReadSlice('\n') {
+			long = append(long, text...)
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+		}
+		if len(long) > 0 {
+			long = append(long, text...)
+			text = long
+		}
+		l := line{no: no, offset: offset, size: int64(len(text)), text: text}
+		switch {
+		case err == nil:
+			l.text = text[:len(text)-1]
+		case !errors.Is(err, io.EOF):
+			return 0, err
+		case len(bytes.TrimSpace(text)) == 0:
+			return 0, nil
+		case !whole(text):
+			return int64(len(text)), nil
+		default:
+			l.unended = true
+		}
+		if err := do(l); err != nil {
+			return 0, err
+		}
+		offset += l.size
+	}
+}
+
+// whole reports whether text is a JSON object that nothing can be missing from.
+func whole(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' && json.Valid(text)
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// blank reports whether a line says nothing.
+func blank(text []byte) bool { return len(bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))) == 0 }

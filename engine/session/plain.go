@@ -1,0 +1,146 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// plain reads lines such as {"role": "user", "content": "…", "time": "…"}, in the order of the talk. A line may be wrapped in an
+// object as its "message", and may name its session, its speaker and a key of its own.
+type plain struct{ path string }
+
+func newPlain(path string) *plain { return &plain{path} }
+
+type plainLine struct {
+	Role    text            `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Text    json.RawMessage `json:"text"`
+	Time    json.RawMessage `json:"time"`
+	Stamp   json.RawMessage `json:"timestamp"`
+	Created json.RawMessage `json:"created_at"`
+	ID      text            `json:"id"`
+	Key     text            `json:"key"`
+	Session text            `json:"session"`
+	Speaker text            `json:"speaker"`
+	Name    text            `json:"name"`
+	Title   text            `json:"title"`
+
+	CallID  text            `json:"tool_call_id"`
+	Calls   []plainCall     `json:"tool_calls"`
+	Message json.RawMessage `json:"message"`
+}
+
+// plainCall is a call of a tool beside the content, as chat interfaces have it.
+type plainCall struct {
+	ID       text `json:"id"`
+	Function struct {
+		Name      text            `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// of reads a line, and what is wrapped in it.
+func (p *plain) of(raw []byte) (l plainLine, err error) {
+	if err := decode(raw, &l); err != nil {
+		return l, err
+	}
+	if l.Role == "" && isObject(l.Message) {
+		outer := l
+		l = plainLine{}
+		if err := decode(outer.Message, &l); err != nil {
+			return l, err
+		}
+		l.ID, l.Key, l.Session, l.Title = or(l.ID, outer.ID), or(l.Key, outer.Key), or(l.Session, outer.Session), or(l.Title, outer.Title)
+		for _, f := range []struct{ inner, outer *json.RawMessage }{{&l.Time, &outer.Time}, {&l.Stamp, &outer.Stamp}, {&l.Created, &outer.Created}} {
+			if *f.inner == nil {
+				*f.inner = *f.outer
+			}
+		}
+	}
+	if l.Content == nil {
+		l.Content = l.Text
+	}
+	switch l.Role {
+	case "toolResult", "function":
+		l.Role = "tool"
+	case "developer":
+		l.Role = "system"
+	}
+	if !slices.Contains(engine.Roles(), string(l.Role)) {
+		return l, fmt.Errorf("role is %q; allowed: %s", l.Role, strings.Join(engine.Roles(), ", "))
+	}
+	return l, nil
+}
+
+func (p *plain) scan(t *Transcript, e *entry, raw []byte) error {
+	l, err := p.of(raw)
+	if err != nil {
+		return err
+	}
+	m := l.read()
+	if m.SetAside != "" {
+		return errors.New("content is empty")
+	}
+	e.kind = message
+	e.thread = t.thread(string(or(l.Session, text(stem(p.path)))))
+	v := &t.Threads[e.thread]
+	if v.Key = "plain:" + string(l.Session); l.Session == "" {
+		v.Key = "plain:" + p.path
+	}
+	v.Title = string(or(l.Title, text(v.Title)))
+	for _, raw := range []json.RawMessage{l.Created, l.Stamp, l.Time} {
+		if at := timeOf(raw); !at.IsZero() {
+			e.at = at
+		}
+	}
+	if id := or(l.Key, l.ID); id != "" {
+		e.key = string(id)
+	} else {
+		e.key = t.hashed(string(l.Role), l.Content)
+	}
+	for _, b := range m.Blocks {
+		switch b.Type {
+		case engine.ToolCallBlock:
+			e.calls = append(e.calls, b.CallID)
+		case engine.ToolResultBlock:
+			e.results = append(e.results, b.CallID)
+		}
+	}
+	return nil
+}
+
+// settle has nothing to do: there are no branches and no compactions.
+func (p *plain) settle(*Transcript) {}
+
+func (p *plain) summary(*entry, []byte) string { return "" }
+
+func (p *plain) messages(_ *entry, raw []byte) ([]engine.Message, error) {
+	l, err := p.of(raw)
+	if err != nil {
+		return nil, err
+	}
+	return []engine.Message{l.read()}, nil
+}
+
+func (l *plainLine) read() engine.Message {
+	if l.Role == "tool" && l.CallID != "" {
+		output, files := outputOf(l.Content)
+		m := result(string(l.CallID), string(l.Name), output, false, files)
+		m.Speaker = string(l.Speaker)
+		return m
+	}
+	m := spokenBy(string(l.Role), l.Content)
+	for i, c := range l.Calls {
+		if i == 0 && m.SetAside != "" {
+			m = engine.Message{Role: string(l.Role)}
+		}
+		m.Blocks = append(m.Blocks, engine.Block{Type: engine.ToolCallBlock, CallID: string(c.ID), Tool: string(c.Function.Name), Input: jsonText(c.Function.Arguments)})
+	}
+	m.Speaker = string(or(l.Speaker, l.Name))
+	return m
+}
