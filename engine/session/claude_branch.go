@@ -18,6 +18,7 @@ func (c *claude) settle(t *Transcript) {
 		}
 	}
 	c.settleTitle(t)
+	t.nameless = c.own != none && !c.named && len(t.Threads) == 1
 }
 
 // settleTree does so for the lines of the session and what it was forked from, or of one sub-agent.

@@ -261,10 +261,13 @@ func (m *openClawMessage) read(summary text) engine.Message {
 func spokenBy(role string, content json.RawMessage) engine.Message {
 	parts, raw := partsOf(content)
 	var blocks []engine.Block
+	empty := true
 	for i, p := range parts {
-		blocks = append(blocks, p.block(raw[i]))
+		b := p.block(raw[i])
+		blocks = append(blocks, b)
+		empty = empty && b.Type == engine.TextBlock && strings.TrimSpace(b.Text) == ""
 	}
-	if len(blocks) == 0 {
+	if empty {
 		return eventOf(role, "empty", "")
 	}
 	return engine.Message{Role: role, Blocks: blocks}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 )
@@ -28,15 +29,20 @@ type Transcript struct {
 	FirstLine string
 	Redact    bool // Records mask keys and tokens
 
-	r       io.ReaderAt
-	format  format
-	entries []*entry
-	unended bool           // the newline of the last line is still to come
-	since   int            // the entry that the last Read began with
-	more    map[int][]int  // by the entry that a message begins in, the later ones that belong to it
-	left    []Change       // of the last Read
-	seen    map[string]int // how often a line without an id of its own came
+	r      io.ReaderAt
+	format format
+	// nameless: no line has said yet which session it is, so that it is too early to store any.
+	nameless bool
+	entries  []*entry
+	unended  bool           // the newline of the last line is still to come
+	since    int            // the entry that the last Read began with
+	more     map[int][]int  // by the entry that a message begins in, the later ones that belong to it
+	left     []Change       // of the last Read
+	seen     map[string]int // how often a line without an id of its own came
 }
+
+// errUnreadable: a line is not what it was when it was read first.
+var errUnreadable = errors.New("the file changed while it was read")
 
 // Thread is one conversation of a transcript.
 type Thread struct {
@@ -56,12 +62,12 @@ type Fault struct {
 
 // Record is one thing that a transcript says. One of Message, Blocks and Summary is there.
 type Record struct {
-	Thread int   // index into Threads
-	Line   int64 // where it is
-	// Key of the message, or of the message that Blocks belong to, or of the summary. Twin is that of the message in the parent's
-	// transcript which this one would be a copy of. Unique: no other transcript of the host has the key for anything else.
-	Key, Twin string
-	Unique    bool
+	Thread       int    // index into Threads
+	Line, Offset int64  // where it is; Offset is that of the line's end
+	Key          string // of the message, or of the message that Blocks belong to, or of the summary
+	// Twins are the keys in the parent's transcript of what this would be a copy of: the message, and the blocks that came later.
+	Twins  []string
+	Unique bool // no other transcript of the host has the key for anything else
 
 	Message *engine.Message
 	Blocks  []engine.Block // more of an earlier message
@@ -71,7 +77,9 @@ type Record struct {
 // Summary stands for every message of its thread before FirstKept.
 type Summary struct {
 	Text      string
+	At        time.Time
 	FirstKept string // the key of the first message that stays; empty: none of those before it
+	Messages  int    // of the active branch before it in this file; none, where the host began another file
 }
 
 // Change is a message of an earlier Read that left the active branch, or came back to it.
@@ -124,6 +132,7 @@ func (t *Transcript) Read(ctx context.Context, to int64) error {
 		return fmt.Errorf("read transcript: %w", err)
 	}
 	t.Pending = pending
+	t.backdate()
 	t.format.settle(t)
 	for i, e := range t.entries[:t.since] {
 		if e.kind == message && e.head == i && e.aside != was[i] && was[i] != engine.AsideEvent {
@@ -133,6 +142,14 @@ func (t *Transcript) Read(ctx context.Context, to int64) error {
 		}
 	}
 	return nil
+}
+
+// backdate gives lines at the beginning that tell no time that of the first that does.
+func (t *Transcript) backdate() {
+	first := slices.IndexFunc(t.entries, func(e *entry) bool { return !e.at.IsZero() })
+	for i := range max(first, 0) {
+		t.entries[i].at = t.entries[first].at
+	}
 }
 
 // add takes the next line.
@@ -145,8 +162,7 @@ func (t *Transcript) add(l line) error {
 	no := t.Lines + 1
 	t.Lines, t.Bytes, t.unended = no, l.offset+l.size, l.unended
 	if no == 1 {
-		sum := sha256.Sum256(bytes.TrimSuffix(l.text, []byte("\r")))
-		t.FirstLine = hex.EncodeToString(sum[:])
+		t.FirstLine = hashOf(l.text)
 	}
 	text := bytes.TrimPrefix(l.text, byteOrderMark)
 	if blank(text) {
@@ -166,6 +182,12 @@ func (t *Transcript) add(l line) error {
 	}
 	t.entries = append(t.entries, e)
 	return nil
+}
+
+// hashOf is the SHA-256 of a line, in hex.
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(bytes.TrimSuffix(text, []byte("\r")))
+	return hex.EncodeToString(sum[:])
 }
 
 // Changes gives the messages of earlier Reads that the last one moved off the active branch or back to it.
@@ -207,25 +229,73 @@ func (t *Transcript) recordsOf(i int) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	record := Record{Thread: e.thread, Line: e.line, Offset: e.offset + e.size, Key: e.key, Unique: e.unique}
 	if e.head != i {
 		head := t.entries[e.head]
-		return []Record{{Thread: head.thread, Line: e.line, Key: head.key, Twin: head.twin, Unique: head.unique, Blocks: further(e, messages, raw)}}, nil
+		record.Thread, record.Key, record.Unique, record.Blocks = head.thread, head.key, head.unique, further(e, messages, raw)
+		return []Record{record}, nil
 	}
 	var records []Record
 	for n := range messages {
-		m := &messages[n]
-		records = append(records, Record{Thread: e.thread, Line: e.line, Key: m.Key, Twin: piece(e.twin, n), Unique: e.unique, Message: m})
+		r := record
+		r.Message, r.Key, r.Twins = &messages[n], messages[n].Key, t.twins(i, n)
+		records = append(records, r)
 	}
 	if e.kind == compaction && e.inForce {
 		if said := t.format.summary(e, raw); said != "" {
-			s := &Summary{Text: said}
+			record.Summary = &Summary{Text: said, At: e.at, Messages: t.talkBefore(i)}
 			if e.firstKept != none {
-				s.FirstKept = t.entries[e.firstKept].key
+				record.Summary.FirstKept = t.entries[e.firstKept].key
 			}
-			records = append(records, Record{Thread: e.thread, Line: e.line, Key: e.key, Unique: e.unique, Summary: s})
+			records = append(records, record)
 		}
 	}
 	return records, nil
+}
+
+// twins gives the keys of what the nth message of an entry may be a copy of.
+func (t *Transcript) twins(i, n int) []string {
+	e := t.entries[i]
+	if e.twin == "" {
+		return nil
+	}
+	all := []string{piece(e.twin, n)}
+	for _, j := range t.more[i] {
+		all = append(all, t.entries[j].twin)
+	}
+	return all
+}
+
+// talkBefore counts the messages on the active branch of a thread before an entry.
+func (t *Transcript) talkBefore(i int) (n int) {
+	for j, e := range t.entries[:i] {
+		if e.thread == t.entries[i].thread && e.head == j && e.talk() {
+			n++
+		}
+	}
+	return n
+}
+
+// keys gives every key that the last Read came upon.
+func (t *Transcript) keys() (all []string) {
+	for i, e := range t.entries[t.since:] {
+		for n := range max(e.pieces, 1) {
+			all = append(all, piece(e.key, n))
+			if e.twin != "" {
+				all = append(all, piece(e.twin, n))
+			}
+		}
+		if e.head != t.since+i {
+			all = append(all, t.entries[e.head].key)
+		}
+		if e.kind == compaction {
+			all = append(all, piece(e.key, 1))
+		}
+	}
+	for _, c := range t.left {
+		all = append(all, c.Key)
+	}
+	return all
 }
 
 // messagesOf gives the messages that begin with an entry, complete as far as the file was read.
@@ -233,7 +303,7 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
 	e := t.entries[i]
 	messages, err := t.format.messages(e, raw)
 	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", e.line, err)
+		return nil, fmt.Errorf("line %d: %w: %w", e.line, errUnreadable, err)
 	}
 	if e.head != i {
 		return messages, nil
@@ -260,7 +330,7 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
 		}
 		parts, err := t.format.messages(later, raw)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", later.line, err)
+			return nil, fmt.Errorf("line %d: %w: %w", later.line, errUnreadable, err)
 		}
 		messages[0].Blocks = append(messages[0].Blocks, further(later, parts, raw)...)
 	}
@@ -285,8 +355,8 @@ func further(e *entry, messages []engine.Message, raw []byte) (blocks []engine.B
 // text reads the line of an entry again.
 func (t *Transcript) text(e *entry) ([]byte, error) {
 	b := make([]byte, e.size)
-	if _, err := t.r.ReadAt(b, e.offset); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("line %d: %w", e.line, err)
+	if n, err := t.r.ReadAt(b, e.offset); n < len(b) {
+		return nil, fmt.Errorf("line %d: %w: %w", e.line, errUnreadable, err)
 	}
 	b = bytes.TrimPrefix(b, byteOrderMark)
 	if t.Redact {

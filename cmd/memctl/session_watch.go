@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/session"
+)
+
+func newSessionWatchCommand(a *app) *cobra.Command {
+	var r session.WatchRequest
+	cmd := &cobra.Command{
+		Use:   "watch [PATH…]",
+		Short: "Follow transcripts while they grow",
+		Long: `Watch imports transcripts and then follows them: files, also such as do not exist yet, and folders with all that comes into them.
+It runs until it is interrupted, and holds the memory file alone meanwhile. Stop it whenever you like: the next watch or import
+goes on where it was. With --json it prints one line for every file that brought something.`,
+		Example: `  memctl session watch --host claude
+  memctl session watch ~/.codex/sessions --debounce 1s`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && r.Host == "" {
+				return usage("name files or folders, or a --host")
+			}
+			r.Paths, r.Agent = args, a.agent
+			r.Report = func(f session.FileReport) {
+				if a.json {
+					json.NewEncoder(a.stdout).Encode(f) // a reader that went away ends the program by itself
+					return
+				}
+				a.printSessionFile(f)
+			}
+			r.Ready = func() { a.note("Following; interrupt to stop.") }
+			return a.with(cmd.Context(), canWrite|canEmbed|canCreate, func(e *engine.Engine) error {
+				return session.Watch(cmd.Context(), e, r)
+			})
+		},
+	}
+	f := cmd.Flags()
+	sessionFlags(f, &r.Host, &r.Scope, &r.Redact)
+	f.DurationVar(&r.Debounce, "debounce", 300*time.Millisecond, "how long a file has to be quiet before it is read")
+	complete(cmd, "host", session.Hosts())
+	return cmd
+}

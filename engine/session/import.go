@@ -1,0 +1,264 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// ImportRequest names the transcripts to bring in.
+type ImportRequest struct {
+	Paths []string // files and folders
+	Host  Host     // whose they are; empty: each file tells. Without Paths it is the host whose own folders are read
+	Agent string   // empty: an internal caller
+	// Scope of new conversations; default project:<working directory>, or where that can't be a scope custom:<its last name>.
+	Scope  string
+	Redact bool // keys, tokens and passwords are masked before anything is stored
+	// Progress hears of the bytes that were done, of all. Optional.
+	Progress func(done, total int64)
+}
+
+// Import reads transcripts into conversations. A file may be read as often as one likes: what is stored already stays as it is, and
+// only what is new is added. A file that can't be read is reported and the others go on. Errors: engine.ErrInvalid, fs.ErrNotExist,
+// those of the engine's writing, and the context's.
+func Import(ctx context.Context, e *engine.Engine, r ImportRequest) (*Report, error) {
+	if err := checkHost(r.Host); err != nil {
+		return nil, fmt.Errorf("import sessions: %w", err)
+	}
+	if len(r.Paths) == 0 {
+		if r.Host == "" {
+			return nil, fmt.Errorf("import sessions: %w: paths and host are empty; allowed: either", engine.ErrInvalid)
+		}
+		var err error
+		if r.Paths, err = Find(r.Host); err != nil {
+			return nil, fmt.Errorf("import sessions: %w", err)
+		}
+	}
+	files, err := filesOf(r.Paths)
+	if err != nil {
+		return nil, fmt.Errorf("import sessions: %w", err)
+	}
+	im, err := newImporter(ctx, e, r)
+	if err != nil {
+		return nil, fmt.Errorf("import sessions: %w", err)
+	}
+	var total, done int64
+	for _, f := range files {
+		total += f.size
+	}
+	report := &Report{Files: []FileReport{}}
+	for _, f := range files {
+		im.progress = func(bytes int64) {
+			if r.Progress != nil {
+				r.Progress(min(done+bytes, total), total)
+			}
+		}
+		file, err := im.file(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("import sessions: %s: %w", f.path, err)
+		}
+		report.add(file)
+		done += f.size
+		im.progress(0)
+	}
+	return report, im.health(ctx, report)
+}
+
+// importer brings transcripts into an engine, one after the other.
+type importer struct {
+	e        *engine.Engine
+	r        ImportRequest
+	cursors  map[string]engine.Cursor
+	stored   []engine.Conversation
+	progress func(bytes int64)
+	// open keeps transcripts for the next time, when they are followed; nil: each is read once.
+	open map[string]*Transcript
+}
+
+func newImporter(ctx context.Context, e *engine.Engine, r ImportRequest) (*importer, error) {
+	im := &importer{e: e, r: r, cursors: map[string]engine.Cursor{}, progress: func(int64) {}}
+	return im, im.refresh(ctx)
+}
+
+// refresh reads what the engine has.
+func (im *importer) refresh(ctx context.Context) (err error) {
+	cursors, err := im.e.Cursors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range cursors {
+		im.cursors[c.Path] = c
+	}
+	im.stored, err = im.e.Conversations(ctx, im.r.Agent)
+	return err
+}
+
+// health fills in when files last brought something.
+func (im *importer) health(ctx context.Context, report *Report) error {
+	cursors, err := im.e.Cursors(ctx)
+	if err != nil {
+		return fmt.Errorf("import sessions: %w", err)
+	}
+	at := map[string]engine.Cursor{}
+	for _, c := range cursors {
+		at[c.Path] = c
+	}
+	for i := range report.Files {
+		f := &report.Files[i]
+		f.IngestedAt = at[f.Path].IngestedAt
+	}
+	return nil
+}
+
+// file reads one transcript. What is wrong with the file is in the report; an error is one of the engine, or the context's.
+func (im *importer) file(ctx context.Context, f found) (report FileReport, err error) {
+	report.Path = f.path
+	fail := func(err error) (FileReport, error) {
+		if ctx.Err() != nil {
+			return report, ctx.Err()
+		}
+		if errors.Is(err, ErrNotTranscript) && !f.named {
+			report.Ignored = err.Error()
+		} else {
+			report.Error = err.Error()
+		}
+		return report, nil
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return fail(err)
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return fail(err)
+	}
+	if !info.Mode().IsRegular() {
+		return fail(fmt.Errorf("%w: it is no regular file", ErrNotTranscript))
+	}
+	cursor, err := im.cursorOf(ctx, in, info, f.path)
+	if err != nil {
+		return fail(err)
+	}
+	report.Host, report.ConversationID = Host(cursor.Host), cursor.ConversationID
+	if cursor.Bytes > 0 && cursor.Bytes == info.Size() {
+		report.Unchanged = true
+		return report, nil
+	}
+	t, err := im.transcript(ctx, in, info.Size(), f.path, &cursor)
+	if err != nil || t == nil {
+		if err == nil {
+			report.Pending = info.Size()
+			return report, nil
+		}
+		return fail(err)
+	}
+	report.Host = t.Host
+	if err := t.Read(ctx, info.Size()); err != nil {
+		return fail(err)
+	}
+	if cursor.Bytes == 0 {
+		budget, count := im.e.Bootstrap()
+		if err := t.Bootstrap(budget, count); err != nil {
+			return fail(err)
+		}
+	}
+	if t.nameless {
+		report.Ignored = "no line says yet which session it is"
+		return report, nil
+	}
+	t.facts(f.path)
+	cursor.Path, cursor.Host, cursor.FileID, cursor.FirstLine = f.path, string(t.Host), fileID(info), t.FirstLine
+	err = im.take(ctx, t, cursor, &report)
+	if report.Excluded == "" && err == nil && im.open != nil {
+		im.open[f.path] = t
+	} else {
+		delete(im.open, f.path)
+	}
+	if refused(err) {
+		return fail(err)
+	}
+	return report, err
+}
+
+// refused reports whether an error is about one file, and others may do better.
+func refused(err error) bool {
+	return errors.Is(err, errUnreadable) || errors.Is(err, engine.ErrInvalid) || errors.Is(err, engine.ErrBadScope) || errors.Is(err, engine.ErrScopeDenied)
+}
+
+// cursorOf gives how far a file was read; from the beginning, when it is another one than then, or was cut.
+func (im *importer) cursorOf(ctx context.Context, in io.ReaderAt, info os.FileInfo, path string) (engine.Cursor, error) {
+	cursor, ok := im.cursors[path]
+	if !ok {
+		return engine.Cursor{}, nil
+	}
+	first, err := firstLineOf(ctx, in, info.Size())
+	if err != nil {
+		return cursor, err
+	}
+	if cursor.FileID != fileID(info) || cursor.FirstLine != first || cursor.Bytes > info.Size() || !lineEnd(in, cursor.Bytes) {
+		delete(im.open, path)
+		return engine.Cursor{}, nil
+	}
+	return cursor, nil
+}
+
+// lineEnd reports whether a line ends at an offset, with its newline or right before it.
+func lineEnd(in io.ReaderAt, offset int64) bool {
+	var b [2]byte
+	if n, _ := in.ReadAt(b[:], max(offset-1, 0)); offset == 0 || n == 0 {
+		return offset == 0
+	}
+	return b[0] == '\n' || b[0] == '}' && (b[1] == '\n' || b[1] == '\r' || b[1] == 0)
+}
+
+// firstLineOf is the hash of a file's first line; empty: it is not whole.
+func firstLineOf(ctx context.Context, in io.ReaderAt, size int64) (sum string, err error) {
+	_, err = eachLine(ctx, in, 0, size, 1, func(l line) error {
+		sum = hashOf(l.text)
+		return io.EOF
+	})
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return sum, nil
+}
+
+// transcript gives the transcript of a file as far as its cursor, which goes back to the beginning where it does not fit; nil: the file
+// has no whole line yet.
+func (im *importer) transcript(ctx context.Context, in io.ReaderAt, size int64, path string, cursor *engine.Cursor) (*Transcript, error) {
+	if t := im.open[path]; t != nil && t.Bytes == cursor.Bytes && cursor.Bytes > 0 {
+		t.r = in
+		return t, nil
+	}
+	host := Host(cursor.Host)
+	if host == "" {
+		var err error
+		if host, err = Detect(ctx, in, size); err != nil || host == "" {
+			return nil, err
+		}
+		if im.r.Host != "" && host != im.r.Host {
+			return nil, fmt.Errorf("%w of %s: it is one of %s", ErrNotTranscript, im.r.Host, host)
+		}
+	}
+	t, err := Open(in, host, path)
+	if err != nil {
+		return nil, err
+	}
+	t.Redact = im.r.Redact
+	if cursor.Bytes == 0 {
+		return t, nil
+	}
+	if err := t.Read(ctx, cursor.Bytes); err != nil {
+		return nil, err
+	}
+	if t.Bytes != cursor.Bytes { // the cursor is in the midst of a line: the file was rewritten
+		cursor.Bytes, cursor.Lines = 0, 0
+		return im.transcript(ctx, in, size, path, cursor)
+	}
+	return t, nil
+}

@@ -1,0 +1,418 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// A batch is written when it has so many messages, or so many bytes of the host's lines.
+const (
+	batchMessages = 500
+	batchBytes    = 4 << 20
+)
+
+// lookup is how many keys are asked for at once.
+const lookup = 5000
+
+// taking is the work of bringing what a Read found into the engine.
+type taking struct {
+	*importer
+	t       *Transcript
+	cursor  engine.Cursor // as it was: it moves when everything is stored
+	report  *FileReport
+	known   map[string]engine.KnownKey
+	targets []*target // by thread
+	copying []bool    // by thread: its beginning is still a copy of its parent's
+
+	batch  []engine.Message // of one thread
+	thread int
+	bytes  int
+	offset int64 // of the end of the newest line in the batch
+	moved  bool  // the cursor is written
+}
+
+// target is the conversation that a thread goes to.
+type target struct {
+	id    string // empty: it is made with the first message
+	title string
+}
+
+// take stores what the last Read of a transcript found. Its cursor moves with the last batch; until then it stays where it was, so that
+// a read that was cut short is done again, which the keys make harmless.
+func (im *importer) take(ctx context.Context, t *Transcript, cursor engine.Cursor, report *FileReport) error {
+	k := &taking{importer: im, t: t, cursor: cursor, report: report, copying: make([]bool, len(t.Threads))}
+	report.Threads, report.Lines, report.Pending = len(t.Threads), t.Lines-cursor.Lines, t.Pending
+	for _, f := range t.Faults {
+		if f.Line > cursor.Lines {
+			report.Skipped = append(report.Skipped, f)
+		}
+	}
+	if err := k.look(ctx); err != nil {
+		return err
+	}
+	for i := range t.Threads {
+		k.targets = append(k.targets, k.target(i))
+		k.copying[i] = true
+	}
+	if err := k.branch(ctx); err != nil {
+		return err
+	}
+	for r, err := range t.Records(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := k.record(ctx, r); err != nil || report.Excluded != "" {
+			return err
+		}
+	}
+	return k.finish(ctx)
+}
+
+// look asks the engine which keys of the read it has.
+func (k *taking) look(ctx context.Context) error {
+	k.known = map[string]engine.KnownKey{}
+	for keys := range slices.Chunk(k.t.keys(), lookup) {
+		known, err := k.e.KnownKeys(ctx, keys, k.r.Agent)
+		if err != nil {
+			return err
+		}
+		maps.Copy(k.known, known)
+	}
+	return nil
+}
+
+// target finds the conversation of a thread: the one it was read into before, or where its lines are stored already, as those of a
+// session that was resumed in a copy are; else the one of its key; else a new one.
+func (k *taking) target(thread int) *target {
+	v := k.t.Threads[thread]
+	ids := []string{}
+	if thread == k.t.Own {
+		ids = append(ids, k.cursor.ConversationID)
+	}
+	ids = append(ids, k.home(thread))
+	for _, c := range k.stored {
+		if c.SessionKey == v.Key {
+			ids = append(ids, c.ID)
+		}
+	}
+	for _, id := range ids {
+		for _, c := range k.stored {
+			if c.ID == id && c.Active {
+				return &target{c.ID, c.Title}
+			}
+		}
+	}
+	return &target{}
+}
+
+// parent is the conversation that a thread was started or forked from, or "".
+func (k *taking) parent(v Thread) (id string) {
+	for _, c := range k.stored {
+		if v.Parent != "" && (c.SessionID == v.Parent || c.SessionKey == string(k.t.Host)+":"+v.Parent) && (id == "" || c.Active) {
+			id = c.ID
+		}
+	}
+	return id
+}
+
+// home is the conversation that has most of a thread's own messages, or "".
+func (k *taking) home(thread int) (id string) {
+	counts := map[string]int{}
+	for _, e := range k.t.entries {
+		if e.thread == thread && e.kind == message && e.unique {
+			if at, ok := k.known[e.key]; ok {
+				if counts[at.ConversationID]++; counts[at.ConversationID] > counts[id] {
+					id = at.ConversationID
+				}
+			}
+		}
+	}
+	return id
+}
+
+// branch moves messages of earlier reads that the host left, or returned to.
+func (k *taking) branch(ctx context.Context) error {
+	requests := map[string]*engine.BranchRequest{}
+	for _, c := range k.t.Changes() {
+		at, ok := k.known[c.Key]
+		if !ok {
+			continue
+		}
+		k.sort(requests, at, c.Key, c.Off)
+	}
+	return k.setBranches(ctx, requests)
+}
+
+// sort notes a message that moves.
+func (k *taking) sort(requests map[string]*engine.BranchRequest, at engine.KnownKey, key string, off bool) {
+	r := requests[at.ConversationID]
+	if r == nil {
+		r = &engine.BranchRequest{Conversation: at.ConversationID, Agent: k.r.Agent}
+		requests[at.ConversationID] = r
+	}
+	if off {
+		r.Left = append(r.Left, key)
+	} else {
+		r.Found = append(r.Found, key)
+	}
+}
+
+func (k *taking) setBranches(ctx context.Context, requests map[string]*engine.BranchRequest) error {
+	for _, id := range slices.Sorted(maps.Keys(requests)) {
+		moved, err := k.e.SetBranch(ctx, *requests[id])
+		if err != nil {
+			return err
+		}
+		k.report.Moved += moved
+	}
+	return nil
+}
+
+// record stores one record, or puts it into the batch.
+func (k *taking) record(ctx context.Context, r Record) error {
+	if r.Thread != k.thread {
+		if err := k.flush(ctx, false); err != nil {
+			return err
+		}
+		k.thread = r.Thread
+	}
+	switch {
+	case r.Message != nil:
+		return k.message(ctx, r)
+	case r.Summary != nil:
+		return k.adopt(ctx, r)
+	}
+	return k.parts(ctx, r.Key, r.Blocks)
+}
+
+func (k *taking) message(ctx context.Context, r Record) error {
+	m := r.Message
+	if k.copying[r.Thread] && k.copied(r.Twins) {
+		k.report.Known++
+		return nil
+	}
+	if m.SetAside != engine.AsideEvent {
+		k.copying[r.Thread] = false
+	}
+	to := k.targets[r.Thread]
+	if at, ok := k.known[r.Key]; ok && (r.Unique || at.ConversationID == to.id) {
+		k.report.Known++
+		return k.again(ctx, m, at)
+	}
+	k.batch = append(k.batch, *m)
+	k.bytes += len(m.Raw)
+	for _, b := range m.Blocks {
+		k.bytes += len(b.Raw) + len(b.Data)
+	}
+	k.offset = r.Offset
+	if len(k.batch) >= batchMessages || k.bytes >= batchBytes {
+		return k.flush(ctx, false)
+	}
+	return nil
+}
+
+// copied reports whether the parent has all of a message.
+func (k *taking) copied(twins []string) bool {
+	for _, key := range twins {
+		if _, ok := k.known[key]; !ok {
+			return false
+		}
+	}
+	return len(twins) > 0
+}
+
+// again looks at a message that is stored: it may have grown, or be on another branch than then.
+func (k *taking) again(ctx context.Context, m *engine.Message, at engine.KnownKey) error {
+	if off := m.SetAside == engine.AsideOffBranch; off && at.SetAside == "" || m.SetAside == "" && at.SetAside == engine.AsideOffBranch {
+		requests := map[string]*engine.BranchRequest{}
+		k.sort(requests, at, m.Key, off)
+		if err := k.setBranches(ctx, requests); err != nil {
+			return err
+		}
+	}
+	from := slices.IndexFunc(m.Blocks, func(b engine.Block) bool { return b.Key != "" })
+	if from < 0 {
+		return nil
+	}
+	return k.parts(ctx, m.Key, m.Blocks[from:])
+}
+
+// parts adds blocks to a message that is stored, those of them that it does not have.
+func (k *taking) parts(ctx context.Context, key string, blocks []engine.Block) error {
+	var fresh []engine.Block
+	stored := false
+	for _, b := range blocks {
+		if b.Raw != nil { // the first of a line
+			_, stored = k.known[b.Key]
+		}
+		if !stored {
+			fresh = append(fresh, b)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := k.flush(ctx, false); err != nil {
+		return err
+	}
+	conversation := k.targets[k.thread].id
+	if at, ok := k.known[key]; ok {
+		conversation = at.ConversationID
+	}
+	if conversation == "" {
+		return fmt.Errorf("%w: message %s, which a later line goes on with", engine.ErrNotFound, key)
+	}
+	_, err := k.e.AddBlocks(ctx, engine.AddBlocksRequest{Conversation: conversation, Agent: k.r.Agent, MessageKey: key, Blocks: fresh})
+	if err != nil {
+		return err
+	}
+	k.report.Parts += len(fresh)
+	return nil
+}
+
+// adopt makes a summary of the host's stand for what was before it. Where the file has nothing before it, it is what the assistant is
+// told instead.
+func (k *taking) adopt(ctx context.Context, r Record) error {
+	if r.Summary.Messages == 0 {
+		m := engine.Message{Key: piece(r.Key, 1), Role: "system", Text: storable(r.Summary.Text), SaidAt: r.Summary.At, Session: k.t.Threads[r.Thread].ID}
+		r.Key, r.Message, r.Summary = m.Key, &m, nil
+		return k.message(ctx, r)
+	}
+	if err := k.flush(ctx, false); err != nil {
+		return err
+	}
+	to := k.targets[r.Thread]
+	if to.id == "" || k.report.Excluded != "" {
+		return nil
+	}
+	_, changed, err := k.e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: to.id, Agent: k.r.Agent, Key: r.Key, Text: r.Summary.Text,
+		Model: string(k.t.Host), At: r.Summary.At, FirstKept: r.Summary.FirstKept})
+	if err != nil {
+		return err
+	}
+	if changed {
+		k.report.Summaries++
+	}
+	return nil
+}
+
+// flush stores the batch. The last one moves the cursor.
+func (k *taking) flush(ctx context.Context, last bool) error {
+	if len(k.batch) == 0 {
+		return nil
+	}
+	v, to := k.t.Threads[k.thread], k.targets[k.thread]
+	r := engine.AppendRequest{Agent: k.r.Agent, Scope: k.r.Scope, Messages: k.batch}
+	if to.id != "" {
+		r.Conversation = to.id
+	} else {
+		r.SessionKey, r.SessionID, r.Title, r.Parent = v.Key, v.ID, v.Title, k.parent(v)
+		r.Scope = or(r.Scope, scopeOf(or(v.CWD, k.t.Threads[k.t.Own].CWD)))
+	}
+	if k.thread == k.t.Own {
+		at := k.cursor
+		if last {
+			at = k.end()
+			k.moved = true
+		}
+		r.Cursor = &at
+	}
+	result, err := k.e.Append(ctx, r)
+	if err != nil {
+		return err
+	}
+	if result.Skipped != "" {
+		k.report.Excluded = result.Skipped
+		return nil
+	}
+	k.stand(result.ConversationID, v, r.Scope)
+	k.count(result)
+	k.batch, k.bytes = nil, 0
+	k.progress(k.offset)
+	return nil
+}
+
+// stand notes where a thread's messages went.
+func (k *taking) stand(id string, v Thread, scope string) {
+	to := k.targets[k.thread]
+	if to.id == "" {
+		to.id, to.title = id, v.Title
+		k.stored = append(k.stored, engine.Conversation{ID: id, Name: v.Key, SessionKey: v.Key, SessionID: v.ID, Title: v.Title, Scope: scope, Active: true})
+	}
+	if k.thread == k.t.Own {
+		k.report.ConversationID, k.cursor.ConversationID = id, id
+	}
+}
+
+// count adds a batch to the report.
+func (k *taking) count(result *engine.Appended) {
+	events := 0
+	for _, m := range k.batch {
+		if m.SetAside == engine.AsideEvent {
+			events++
+		}
+	}
+	k.report.Messages += result.Added
+	k.report.Events += min(events, result.Added)
+	k.report.Known += len(k.batch) - result.Added
+	if result.VectorErr != nil {
+		k.report.VectorErr = result.VectorErr.Error()
+	}
+}
+
+// end is the cursor behind everything that was read.
+func (k *taking) end() engine.Cursor {
+	at := k.cursor
+	at.Bytes, at.Lines, at.Skipped = k.t.Bytes, k.t.Lines, int64(len(k.t.Faults))
+	return at
+}
+
+// finish stores the rest, the title and the cursor.
+func (k *taking) finish(ctx context.Context) error {
+	if err := k.flush(ctx, true); err != nil || k.report.Excluded != "" {
+		return err
+	}
+	for i, v := range k.t.Threads {
+		if to := k.targets[i]; to.id != "" && v.Title != "" && v.Title != to.title {
+			if err := k.e.Retitle(ctx, to.id, k.r.Agent, v.Title); err != nil {
+				return err
+			}
+			to.title = v.Title
+		}
+	}
+	if k.t.Own < len(k.targets) {
+		own := k.targets[k.t.Own]
+		k.report.ConversationID, k.report.Title = own.id, own.title
+		k.cursor.ConversationID = own.id
+	}
+	end := k.end()
+	if !k.moved {
+		if err := k.e.SetCursor(ctx, end); err != nil {
+			return err
+		}
+	}
+	k.cursors[end.Path] = end
+	return nil
+}
+
+// scopeOf is the scope of a working directory, or "" where there is none.
+func scopeOf(folder string) string {
+	folder = strings.TrimSpace(folder)
+	if folder == "" {
+		return ""
+	}
+	if scope := "project:" + folder; (engine.Scopes{}).Valid(scope) {
+		return scope
+	}
+	name := []rune(strings.TrimSpace(folder[strings.LastIndexAny(folder, `/\`)+1:]))
+	scope := "custom:" + storable(string(name[max(0, len(name)-60):]))
+	if !(engine.Scopes{}).Valid(scope) {
+		return ""
+	}
+	return scope
+}

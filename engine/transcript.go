@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// KnownKey is where a key of a host's was stored.
+type KnownKey struct {
+	ConversationID string
+	ID             string   // of the message, of the message that a part belongs to, or of the summary
+	SetAside       SetAside // of a message
+}
+
+// KnownKeys says which keys were stored before, as those of messages, of blocks or of summaries, in any conversation that the agent
+// may read. Errors: ErrInvalid.
+func (e *Engine) KnownKeys(ctx context.Context, keys []string, agent string) (map[string]KnownKey, error) {
+	known := map[string]KnownKey{}
+	if len(keys) == 0 {
+		return known, nil
+	}
+	if err := checkTexts("keys", keys); err != nil {
+		return nil, fmt.Errorf("known keys: %w", err)
+	}
+	scopes, _ := e.scopes.Load().ForReading(agent, nil)
+	err := e.read(ctx, "known keys", func(c *connection) error {
+		return c.each(ctx, "key_known", func(rows *sql.Rows) error {
+			var key string
+			var k KnownKey
+			defer func() { known[key] = k }()
+			return rows.Scan(&key, &k.ConversationID, &k.ID, textOf(&k.SetAside))
+		}, sql.Named("keys", keys), sql.Named("scopes", listArg(scopes)))
+	})
+	return known, err
+}
+
+// BranchRequest says which messages of a conversation are no longer on the branch that its host is on, and which are again.
+type BranchRequest struct {
+	Conversation string // name or id
+	Agent        string // empty: an internal caller
+	Left, Found  []string
+}
+
+// SetBranch takes messages that the host edited away or rolled back out of the context, and puts those back that it returned to; both
+// by their keys. What a summary stands for stays as it is, and so does what would come to be in the midst of it. It gives the number of
+// messages that it moved. Errors: ErrNotFound, ErrInvalid.
+func (e *Engine) SetBranch(ctx context.Context, r BranchRequest) (moved int, err error) {
+	if err := firstError(checkTexts("left", r.Left), checkTexts("found", r.Found)); err != nil {
+		return 0, fmt.Errorf("set branch: %w", err)
+	}
+	err = e.write(ctx, "set branch", func(c *connection) error {
+		conversation, err := e.readable(ctx, c, r.Conversation, r.Agent)
+		if err != nil {
+			return err
+		}
+		left, err := e.leaveBranch(ctx, c, conversation.ID, r.Left)
+		if err != nil {
+			return err
+		}
+		found, err := e.joinBranch(ctx, c, conversation.ID, r.Found)
+		moved = left + found
+		return err
+	})
+	return moved, err
+}
+
+// leaveBranch sets messages aside that are in the context. The caller is in a write transaction.
+func (e *Engine) leaveBranch(ctx context.Context, c *connection, conversationID string, keys []string) (int, error) {
+	var ids []string
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	err := c.each(ctx, "branch_left", func(rows *sql.Rows) error {
+		var id string
+		defer func() { ids = append(ids, id) }()
+		return rows.Scan(&id)
+	}, sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	if _, err := c.exec(ctx, "branch_items", sql.Named("conversation_id", conversationID), sql.Named("ids", ids)); err != nil {
+		return 0, err
+	}
+	return len(ids), e.markBranch(ctx, c, conversationID, ids, AsideOffBranch)
+}
+
+// joinBranch puts messages back into the context, at their places. The caller is in a write transaction.
+func (e *Engine) joinBranch(ctx context.Context, c *connection, conversationID string, keys []string) (int, error) {
+	var ids []string
+	var items [][]driver.Value
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	err := c.each(ctx, "branch_found", func(rows *sql.Rows) error {
+		var id string
+		var seq, tokens int32
+		defer func() {
+			ids = append(ids, id)
+			items = append(items, []driver.Value{conversationID, seq, string(MessageKind), id, tokens})
+		}()
+		return rows.Scan(&id, &seq, &tokens)
+	}, sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return len(ids), firstError(c.appendRows("context_items", items), e.markBranch(ctx, c, conversationID, ids, ""))
+}
+
+func (e *Engine) markBranch(ctx context.Context, c *connection, conversationID string, ids []string, why SetAside) error {
+	var at driver.Value
+	if why != "" {
+		at = e.now()
+	}
+	_, err := c.exec(ctx, "branch_aside", sql.Named("conversation_id", conversationID), sql.Named("ids", ids), sql.Named("set_aside", nullText(string(why))), sql.Named("at", at))
+	return err
+}
+
+// Retitle gives a conversation another title. Errors: ErrNotFound, ErrInvalid.
+func (e *Engine) Retitle(ctx context.Context, conversation, agent, title string) error {
+	if err := checkText("title", title); err != nil {
+		return fmt.Errorf("retitle: %w", err)
+	}
+	return e.write(ctx, "retitle", func(c *connection) error {
+		v, err := e.readable(ctx, c, conversation, agent)
+		if err != nil {
+			return err
+		}
+		_, err = c.exec(ctx, "conversation_title", sql.Named("id", v.ID), sql.Named("title", nullText(title)))
+		return err
+	})
+}
+
+// referenceTokens is about what the reference to a large content costs.
+const referenceTokens = 400
+
+// Bootstrap is how many tokens the first import of a transcript may put into a context, and what a message costs there.
+func (e *Engine) Bootstrap() (budget int, count func(Message) int) {
+	o := e.opts.Conversation
+	estimator, err := text.NewEstimator(o.Estimator)
+	if err != nil { // validate has seen that it is one
+		estimator, _ = text.NewEstimator("chars4")
+	}
+	return o.BootstrapMaxTokens, func(m Message) int {
+		cost := 0
+		if len(m.Blocks) == 0 {
+			m.Blocks = []Block{{Type: TextBlock, Text: m.Text}}
+		}
+		for i := range m.Blocks {
+			tokens := m.Blocks[i].tokens(estimator)
+			if tokens >= o.LargeFileTokens {
+				tokens = referenceTokens
+			}
+			cost += tokens
+		}
+		return cost + estimator.Tokens(m.Caption)
+	}
+}
