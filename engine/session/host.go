@@ -39,6 +39,7 @@ var errDetected = errors.New("detected")
 // ErrNotTranscript.
 func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err error) {
 	objects, texts := 0, 0
+	var refusal error
 	_, err = eachLine(ctx, r, 0, size, 1, func(l line) error {
 		var m mark
 		text := bytes.TrimPrefix(l.text, byteOrderMark)
@@ -52,9 +53,8 @@ func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err erro
 			return nil
 		}
 		objects++
-		var err error
-		if host, err = m.host(); err != nil || host != "" {
-			return errors.Join(err, errDetected)
+		if host, refusal = m.host(); refusal != nil || host != "" {
+			return errDetected
 		}
 		if objects == enoughLines {
 			return fmt.Errorf("%w: nothing in its first lines is known from %s, %s, %s or plain messages of role and content", ErrNotTranscript, Claude, Codex, OpenClaw)
@@ -62,8 +62,8 @@ func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err erro
 		return nil
 	})
 	switch {
-	case errors.Is(err, ErrNotTranscript):
-		return "", err
+	case refusal != nil:
+		return "", refusal
 	case err != nil && !errors.Is(err, errDetected):
 		return "", err
 	case host == "" && objects+texts > 0:
