@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"strings"
 
 	"github.com/mallardmem/mallard/engine/text"
 )
@@ -144,18 +145,22 @@ func (e *Engine) Bootstrap() (budget int, count func(Message) int) {
 	if err != nil { // validate has seen that it is one
 		estimator, _ = text.NewEstimator("chars4")
 	}
+	reference := func(tokens int) int {
+		if tokens >= o.LargeFileTokens {
+			return referenceTokens
+		}
+		return tokens
+	}
 	return o.BootstrapMaxTokens, func(m Message) int {
-		cost := 0
-		if len(m.Blocks) == 0 {
-			m.Blocks = []Block{{Type: TextBlock, Text: m.Text}}
-		}
+		said := []string{m.Text}
+		cost := estimator.Tokens(m.Caption)
 		for i := range m.Blocks {
-			tokens := m.Blocks[i].tokens(estimator)
-			if tokens >= o.LargeFileTokens {
-				tokens = referenceTokens
+			if b := &m.Blocks[i]; b.Type == TextBlock {
+				said = append(said, b.Text)
+			} else {
+				cost += reference(b.tokens(estimator))
 			}
-			cost += tokens
 		}
-		return cost + estimator.Tokens(m.Caption)
+		return cost + reference(estimator.Tokens(strings.TrimPrefix(strings.Join(said, "\n"), "\n")))
 	}
 }

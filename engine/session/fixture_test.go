@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -84,8 +85,11 @@ func dump(t testing.TB, e *engine.Engine) string {
 			fmt.Fprintf(&b, "summary %s by %s of %s messages: %s\n", s[0], s[1], s[2], s[3])
 		}
 	}
-	return b.String()
+	return fileIDs.ReplaceAllString(b.String(), "file_…")
 }
+
+// fileIDs are new each time.
+var fileIDs = regexp.MustCompile(`file_[0-9a-z]{26}`)
 
 // plainKey is a session key without the folder that a plain file is in.
 func plainKey(key string) string {
