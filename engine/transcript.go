@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
 )
@@ -15,6 +16,7 @@ type KnownKey struct {
 	ConversationID string
 	ID             string   // of the message, of the message that a part belongs to, or of the summary
 	SetAside       SetAside // of a message
+	SaidAt         time.Time
 }
 
 // KnownKeys says which keys were stored before, as those of messages, of blocks or of summaries, in any conversation that the agent
@@ -33,7 +35,7 @@ func (e *Engine) KnownKeys(ctx context.Context, keys []string, agent string) (ma
 			var key string
 			var k KnownKey
 			defer func() { known[key] = k }()
-			return rows.Scan(&key, &k.ConversationID, &k.ID, textOf(&k.SetAside))
+			return rows.Scan(&key, &k.ConversationID, &k.ID, textOf(&k.SetAside), timeOf(&k.SaidAt))
 		}, sql.Named("keys", keys), sql.Named("scopes", listArg(scopes)))
 	})
 	return known, err

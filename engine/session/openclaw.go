@@ -152,6 +152,7 @@ func (o *openClaw) settle(t *Transcript) {
 		on[i] = true
 		i = o.above(t, i)
 	}
+	o.answer(t, on)
 	setBranch(t.entries, func(*entry) bool { return true }, on)
 	newest := none
 	for i, e := range t.entries {
@@ -160,6 +161,31 @@ func (o *openClaw) settle(t *Transcript) {
 		}
 	}
 	enforce(t, 0, newest, o.firstKept(t, newest, on))
+}
+
+// answer puts those results on the active branch that hang on another one, while their calls are on it and have no other result.
+func (o *openClaw) answer(t *Transcript, on []bool) {
+	open := map[string]bool{}
+	for i, e := range t.entries {
+		for _, call := range e.calls {
+			open[call] = open[call] || on[i]
+		}
+	}
+	for i, e := range t.entries {
+		for _, result := range e.results {
+			if on[i] {
+				delete(open, result)
+			}
+		}
+	}
+	for i, e := range t.entries {
+		for _, result := range e.results {
+			if open[result] {
+				on[i] = true
+				delete(open, result)
+			}
+		}
+	}
 }
 
 // above gives the parent of an entry, or none at the root. One whose parent may have been a line that could not be read goes on

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,6 +53,11 @@ func (im *importer) take(ctx context.Context, t *Transcript, cursor engine.Curso
 			report.Skipped = append(report.Skipped, f)
 		}
 	}
+	for i := range t.Threads {
+		if v := &t.Threads[i]; t.Redact {
+			v.Title = Redact(v.Title)
+		}
+	}
 	if err := k.look(ctx); err != nil {
 		return err
 	}
@@ -94,7 +100,7 @@ func (k *taking) target(thread int) *target {
 	if thread == k.t.Own {
 		ids = append(ids, k.cursor.ConversationID)
 	}
-	ids = append(ids, k.home(thread))
+	ids = append(ids, k.home(thread), k.same(thread))
 	for _, c := range k.stored {
 		if c.SessionKey == v.Key {
 			ids = append(ids, c.ID)
@@ -133,6 +139,31 @@ func (k *taking) home(thread int) (id string) {
 		}
 	}
 	return id
+}
+
+// same is the conversation that a plain file without ids is a copy of, or that goes on in it: all that one of them has, and at least two
+// messages, begins the other with the same words at the same times. "" is none.
+func (k *taking) same(thread int) (id string) {
+	total, same := 0, 0
+	for _, e := range k.t.entries {
+		if k.t.Host != Plain || e.thread != thread {
+			continue
+		}
+		at, ok := k.known[e.key]
+		if total == 0 {
+			id = at.ConversationID
+		}
+		if ok && same == total && at.ConversationID == id && at.SaidAt.Equal(e.at) {
+			same++
+		}
+		total++
+	}
+	for _, c := range k.stored {
+		if c.ID == id && same > 1 && (same == total || same == c.Messages) {
+			return id
+		}
+	}
+	return ""
 }
 
 // branch moves messages of earlier reads that the host left, or returned to.
@@ -275,30 +306,39 @@ func (k *taking) parts(ctx context.Context, key string, blocks []engine.Block) e
 	return nil
 }
 
-// adopt makes a summary of the host's stand for what was before it. Where the file has nothing before it, it is what the assistant is
-// told instead.
+// adopt makes a summary of the host's stand for what was before it.
 func (k *taking) adopt(ctx context.Context, r Record) error {
-	if r.Summary.Messages == 0 {
-		m := engine.Message{Key: piece(r.Key, 1), Role: "system", Text: storable(r.Summary.Text), SaidAt: r.Summary.At, Session: k.t.Threads[r.Thread].ID}
-		r.Key, r.Message, r.Summary = m.Key, &m, nil
-		return k.message(ctx, r)
-	}
-	if err := k.flush(ctx, false); err != nil {
-		return err
-	}
-	to := k.targets[r.Thread]
-	if to.id == "" || k.report.Excluded != "" {
+	if _, said := k.known[piece(r.Key, 1)]; said {
 		return nil
 	}
-	_, changed, err := k.e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: to.id, Agent: k.r.Agent, Key: r.Key, Text: r.Summary.Text,
-		Model: string(k.t.Host), At: r.Summary.At, FirstKept: r.Summary.FirstKept})
-	if err != nil {
+	if err := k.flush(ctx, false); err != nil || k.report.Excluded != "" {
 		return err
 	}
-	if changed {
+	to, first := k.targets[r.Thread], r.Summary.FirstKept
+	if to.id == "" || r.Summary.Messages == 0 {
+		return k.say(ctx, r)
+	}
+	if next := r.Summary.Next; first == "" && k.known[next].ConversationID == to.id {
+		first = next // it was stored without the summary
+	}
+	s, changed, err := k.e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: to.id, Agent: k.r.Agent, Key: r.Key, Text: r.Summary.Text,
+		Model: string(k.t.Host), At: r.Summary.At, FirstKept: first})
+	switch {
+	case errors.Is(err, engine.ErrNotFound), err == nil && !changed && s.ID == "":
+		return k.say(ctx, r)
+	case err != nil:
+		return err
+	case changed:
 		k.report.Summaries++
 	}
 	return nil
+}
+
+// say makes a summary a message: what it stands for is not in this conversation, but in another file or in the session's parent.
+func (k *taking) say(ctx context.Context, r Record) error {
+	m := engine.Message{Key: piece(r.Key, 1), Role: "system", Text: storable(r.Summary.Text), SaidAt: r.Summary.At, Session: k.t.Threads[r.Thread].ID}
+	r.Key, r.Message, r.Summary = m.Key, &m, nil
+	return k.message(ctx, r)
 }
 
 // flush stores the batch. The last one moves the cursor.

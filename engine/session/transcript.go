@@ -79,6 +79,7 @@ type Summary struct {
 	Text      string
 	At        time.Time
 	FirstKept string // the key of the first message that stays; empty: none of those before it
+	Next      string // the key of the first message after it; empty: there is none yet
 	Messages  int    // of the active branch before it in this file; none, where the host began another file
 }
 
@@ -247,6 +248,9 @@ func (t *Transcript) recordsOf(i int) ([]Record, error) {
 			if e.firstKept != none {
 				record.Summary.FirstKept = t.entries[e.firstKept].key
 			}
+			if next := t.talkAfter(i); next != none {
+				record.Summary.Next = t.entries[next].key
+			}
 			records = append(records, record)
 		}
 	}
@@ -274,6 +278,16 @@ func (t *Transcript) talkBefore(i int) (n int) {
 		}
 	}
 	return n
+}
+
+// talkAfter gives the first message on the active branch of a thread after an entry, or none.
+func (t *Transcript) talkAfter(i int) int {
+	for j := i + 1; j < len(t.entries); j++ {
+		if e := t.entries[j]; e.thread == t.entries[i].thread && e.head == j && e.talk() {
+			return j
+		}
+	}
+	return none
 }
 
 // keys gives every key that the last Read came upon.

@@ -2,13 +2,13 @@
 -- Where keys of a host's were stored: as messages, as parts of messages, or as summaries.
 WITH asked AS (SELECT DISTINCT unnest($keys::VARCHAR[]) AS key),
 known AS (
-    SELECT caller_key AS key, conversation_id, id, set_aside FROM messages WHERE caller_key IN (SELECT key FROM asked)
+    SELECT caller_key AS key, conversation_id, id, set_aside, said_at FROM messages WHERE caller_key IN (SELECT key FROM asked)
     UNION ALL
-    SELECT caller_key, conversation_id, message_id, NULL FROM parts WHERE caller_key IN (SELECT key FROM asked)
+    SELECT caller_key, conversation_id, message_id, NULL, NULL FROM parts WHERE caller_key IN (SELECT key FROM asked)
     UNION ALL
-    SELECT caller_key, conversation_id, id, NULL FROM summaries WHERE caller_key IN (SELECT key FROM asked)
+    SELECT caller_key, conversation_id, id, NULL, NULL FROM summaries WHERE caller_key IN (SELECT key FROM asked)
 )
-SELECT k.key, k.conversation_id, k.id, k.set_aside
+SELECT k.key, k.conversation_id, k.id, k.set_aside, k.said_at
 FROM known AS k
 JOIN conversations AS c ON c.id = k.conversation_id
 WHERE $scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[])
