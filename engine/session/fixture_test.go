@@ -154,8 +154,8 @@ func rows(t testing.TB, e *engine.Engine, query string) (all [][]string) {
 	return all
 }
 
-// open makes an engine without a model.
-func open(t testing.TB) *engine.Engine { return enginetest.Open(t, engine.Options{}) }
+// open makes an engine in memory, without a model.
+func open(t testing.TB) *engine.Engine { return enginetest.OpenAt(t, ":memory:", engine.Options{}) }
 
 // write makes a file of the test's own.
 func write(t testing.TB, path, content string) string {

@@ -89,6 +89,51 @@ func TestBootstrapKeepsPairs(t *testing.T) {
 	}
 }
 
+// TestInterrupted cancels a first import after its first batch: done again, it becomes what it would have been.
+func TestInterrupted(t *testing.T) {
+	content := turns(0, 1300)
+	want := open(t)
+	path := write(t, filepath.Join(t.TempDir(), "v.jsonl"), content)
+	imported(t, want, path)
+	e := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := session.Import(ctx, e, session.ImportRequest{Paths: []string{path}, Progress: func(done, _ int64) {
+		if done > 0 {
+			cancel()
+		}
+	}})
+	if n := len(rows(t, e, "SELECT id FROM messages")); !errors.Is(err, context.Canceled) || n == 0 || n == 1300 {
+		t.Fatalf("%d messages are stored, %v", n, err)
+	}
+	if report := imported(t, e, path); report.Messages+report.Known != 1300 || report.Known == 0 {
+		t.Errorf("%+v", report)
+	}
+	if dump(t, want) != dump(t, e) {
+		t.Errorf("it became something else, with %d messages in the context instead of %d", inContext(t, e), inContext(t, want))
+	}
+}
+
+// TestPlainCopies: a copy of a plain file, also one that went on, is the same dialogue; equal words at other times are not.
+func TestPlainCopies(t *testing.T) {
+	e := open(t)
+	content := strings.ReplaceAll(turns(0, 4), `,"session":"v"`, "")
+	for _, c := range []struct {
+		name, content string
+		added         int
+	}{
+		{"first", content, 4},
+		{"copy", content, 0},
+		{"shorter", strings.Join(strings.SplitAfter(content, "\n")[:2], ""), 0},
+		{"longer", content + `{"role":"user","content":"more","time":"2026-03-01T10:00:00Z"}` + "\n", 1},
+		{"another day", strings.ReplaceAll(content, "2026-03-01", "2026-03-02"), 4},
+		{"never", strings.ReplaceAll(content, `"time"`, `"when"`), 4},
+	} {
+		if report := imported(t, e, write(t, filepath.Join(t.TempDir(), c.name+".jsonl"), c.content)); report.Messages != c.added {
+			t.Errorf("%s: %d added; want %d", c.name, report.Messages, c.added)
+		}
+	}
+}
+
 // TestLongLine reads a line of 20 MB, which is not whole at first.
 func TestLongLine(t *testing.T) {
 	e := open(t)
