@@ -13,8 +13,8 @@ import (
 
 // A batch is written when it has so many messages, or so many bytes of the host's lines.
 const (
-	batchMessages = 500
-	batchBytes    = 4 << 20
+	batchMessages = 2000
+	batchBytes    = 8 << 20
 )
 
 // lookup is how many keys are asked for at once.

@@ -91,7 +91,7 @@ func TestBootstrapKeepsPairs(t *testing.T) {
 
 // TestInterrupted cancels a first import after its first batch: done again, it becomes what it would have been.
 func TestInterrupted(t *testing.T) {
-	content := turns(0, 1300)
+	content := turns(0, 2100)
 	want := open(t)
 	path := write(t, filepath.Join(t.TempDir(), "v.jsonl"), content)
 	imported(t, want, path)
@@ -102,10 +102,10 @@ func TestInterrupted(t *testing.T) {
 			cancel()
 		}
 	}})
-	if n := len(rows(t, e, "SELECT id FROM messages")); !errors.Is(err, context.Canceled) || n == 0 || n == 1300 {
+	if n := len(rows(t, e, "SELECT id FROM messages")); !errors.Is(err, context.Canceled) || n == 0 || n == 2100 {
 		t.Fatalf("%d messages are stored, %v", n, err)
 	}
-	if report := imported(t, e, path); report.Messages+report.Known != 1300 || report.Known == 0 {
+	if report := imported(t, e, path); report.Messages+report.Known != 2100 || report.Known == 0 {
 		t.Errorf("%+v", report)
 	}
 	if dump(t, want) != dump(t, e) {
