@@ -105,18 +105,22 @@ func shownBlocks(m *Message) (shown []Block) {
 	return shown
 }
 
-// attached is what stands for a file or an image: the reference that it was stored with, or a line.
+// attached is what stands for a file or an image: the reference that it was stored with, or else a line, and under it what a file says.
 func attached(b *Block) string {
 	if b.FileID != "" && b.Text != "" {
 		return b.Text
 	}
+	fields, below := []string{b.FileName, b.MIME, b.FileID, b.Text}, ""
+	if b.Type == FileBlock && b.Text != "" {
+		fields, below = fields[:3], "\n"+b.Text
+	}
 	line := "[" + string(b.Type)
-	for _, s := range []string{b.FileName, b.MIME, b.FileID, b.Text} {
+	for _, s := range fields {
 		if s != "" {
 			line += " | " + s
 		}
 	}
-	return line + "]"
+	return line + "]" + below
 }
 
 // repaired puts messages in order, so that every call is followed by its result.
