@@ -46,8 +46,21 @@ func (e *Engine) Check(ctx context.Context) (faults []Fault, err error) {
 			return nil
 		})
 	})
-	return faults, err
+	if err != nil {
+		return faults, err
+	}
+	files, err := e.CheckPayloadFiles(ctx, false)
+	if err != nil {
+		return faults, err
+	}
+	for _, sum := range files.Missing {
+		faults = append(faults, Fault{missingContent, sum})
+	}
+	return faults, nil
 }
+
+// missingContent is the fault of a content that lies neither in the file nor in the folder beside it.
+const missingContent = "content that is missing"
 
 // Closed reports whether Close was called.
 func (e *Engine) Closed() bool {

@@ -52,7 +52,7 @@ type Repair struct {
 // mostSubjects is how many subjects of a finding are named.
 const mostSubjects = 20
 
-// Doctor explains every fault that Check finds, and fallback summaries, and with Apply repairs them: counters from the bottom up, contexts,
+// Doctor explains every fault that Check finds, fallback summaries and left files, and with Apply repairs them: counters from the bottom up, contexts,
 // leftovers, the index, vectors, and the summaries that were made without the model. A copy of the file is made first, if there is anything
 // to do. What it can't repair it says. Errors: ErrInvalid, ErrExists for the copy, ErrReadOnly with Apply.
 func (e *Engine) Doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error) {
@@ -84,7 +84,7 @@ func (e *Engine) doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error
 		remedy remedy
 		do     func(context.Context, *Diagnosis) error
 	}{
-		{tidying, e.repairRows}, {reindexing, e.repairIndex}, {embedding, e.repairVectors}, {rewriting, e.repairFallbacks},
+		{tidying, e.repairRows}, {reindexing, e.repairIndex}, {embedding, e.repairVectors}, {sweeping, e.repairFiles}, {rewriting, e.repairFallbacks},
 	} {
 		asks := func(f Finding) bool { return f.Repairable && f.remedy == step.remedy }
 		if !slices.ContainsFunc(d.Left, asks) { // an earlier step may have made it needless, or needed
@@ -113,18 +113,28 @@ func (e *Engine) findings(ctx context.Context) (all []Finding, err error) {
 			return rows.Scan(&f.Subject)
 		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	files, err := e.CheckPayloadFiles(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range files.Orphans {
+		faults = append(faults, Fault{orphanFault, path})
+	}
 	for _, fault := range faults {
 		i := slices.IndexFunc(all, func(f Finding) bool { return f.Fault == fault.Fault })
 		if i < 0 {
 			x := explanationOf(fault.Fault)
 			i = len(all)
-			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: e.able(x.remedy), Harmless: x.fault == fallbackFault, remedy: x.remedy})
+			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: e.able(x.remedy), Harmless: x.fault == fallbackFault || x.fault == orphanFault, remedy: x.remedy})
 		}
 		if all[i].Count++; len(all[i].Subjects) < mostSubjects {
 			all[i].Subjects = append(all[i].Subjects, fault.Subject)
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 // able reports whether this engine has what a remedy needs.
@@ -235,6 +245,15 @@ func (e *Engine) repairVectors(ctx context.Context, d *Diagnosis) error {
 	}
 	made, err := e.embedMissing(ctx)
 	d.note("vectors made", int64(made))
+	return err
+}
+
+// repairFiles deletes what lies in the folder beside the file and belongs to nothing.
+func (e *Engine) repairFiles(ctx context.Context, d *Diagnosis) error {
+	files, err := e.CheckPayloadFiles(ctx, true)
+	if err == nil {
+		d.note("files deleted", int64(len(files.Orphans)))
+	}
 	return err
 }
 

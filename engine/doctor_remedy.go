@@ -10,6 +10,7 @@ const (
 	tidying                  // what follows from other rows is put right
 	reindexing               // the index is made anew from the rows
 	embedding                // vectors are deleted, and made anew where the model is at hand
+	sweeping                 // files in the folder beside the file are deleted
 	rewriting                // a model writes summaries anew
 )
 
@@ -97,14 +98,18 @@ var explanations = [...]explained{
 	{"parts that are not numbered from 0", "a message is shown in the wrong order", tidying, "they are numbered in the order they have"},
 	{"part that refers to no large file", "its content can't be read back", byHand, fromBackup},
 	{"large file of no message", "nobody can read it", tidying, "it is deleted, or gets the conversation of its message"},
-	{"content that is missing", "what was kept apart can't be read back", byHand, fromBackup},
+	{missingContent, "what was kept apart can't be read back", byHand, fromBackup},
 	{"content that nobody refers to", "it takes room", tidying, "it is deleted"},
 	{"content of another length", "what was kept apart is not what was stored", byHand, fromBackup},
+	{orphanFault, "it takes room; a write that was broken off left it", sweeping, "the file is deleted"},
 	{fallbackFault, "its text is an extract or cut, for the model that was asked failed", rewriting, "it is made anew where a model is at hand"},
 }
 
-// fallbackFault is no contradiction, so Check does not know it.
-const fallbackFault = "summary that was made without the model"
+// These are no contradictions, so Check does not know them.
+const (
+	fallbackFault = "summary that was made without the model"
+	orphanFault   = "file that no content is in"
+)
 
 // explanationOf finds what is known of a fault.
 func explanationOf(fault string) explained {

@@ -30,7 +30,8 @@ ending of one, of six characters or more.`,
 	}
 	cmd.AddCommand(list, newConversationShowCommand(a), newConversationTreeCommand(a), newConversationContextCommand(a), newConversationAssembleCommand(a),
 		newConversationCompactCommand(a), newConversationRewriteCommand(a), newConversationDissolveCommand(a),
-		newConversationDescribeCommand(a), newConversationExpandCommand(a), newConversationBackupCommand(a))
+		newConversationGrepCommand(a), newConversationDescribeCommand(a), newConversationExpandCommand(a), newConversationFileCommand(a),
+		newConversationNewCommand(a), newConversationResetCommand(a), newConversationArchiveCommand(a), newConversationBackupCommand(a))
 	return cmd
 }
 

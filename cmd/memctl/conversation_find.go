@@ -1,10 +1,78 @@
 package main
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
 )
+
+func newConversationGrepCommand(a *app) *cobra.Command {
+	var r engine.GrepRequest
+	var regex bool
+	cmd := &cobra.Command{
+		Use:   "grep PATTERN [NAME]",
+		Short: "Find what was said, in messages and summaries",
+		Long: `Grep finds messages and summaries by words, best first, or with --regex by a regular expression in the syntax of RE2, newest first. Words
+in quotation marks must stand side by side. Searched are the texts and what tools were given and gave, in the conversation NAME and in all
+others of its session key, or without NAME in all.`,
+		Example: `  memctl conversation grep "brake for HB-455" standup
+  memctl conversation grep --regex "HB-4[0-9]+" standup --since 2026-03-01
+  memctl conversation grep "low water" --words all --order newest`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.Pattern, r.Agent, r.AllConversations = args[0], a.agent, len(args) == 1
+			if len(args) == 2 {
+				r.Conversation = args[1]
+			}
+			if regex {
+				r.Mode = engine.GrepRegex
+			}
+			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				v, err := e.Grep(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				return a.answer(v, func() { a.printGrep(v) })
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&regex, "regex", false, "PATTERN is a regular expression")
+	f.BoolVar(&r.IgnoreCase, "ignore-case", false, "the case of letters does not count (that of words never does)")
+	f.Var(wordsOf(&r.Kinds), "kind", "message, summary or memory; repeatable (default message and summary)")
+	f.StringVar((*string)(&r.Words), "words", string(engine.AnyWord), "which words must be there: any or all")
+	f.StringVar((*string)(&r.Order), "order", "", "relevance or newest")
+	f.Var(dateOf(&r.Since), "since", "said from then on")
+	f.Var(dateOf(&r.Before), "before", "said before")
+	f.IntVar(&r.Limit, "limit", 50, "at most so many of each kind, 1 to 200")
+	f.DurationVar(&r.Deadline, "deadline", 2*time.Second, "then what was found so far is shown")
+	complete(cmd, "kind", engine.Kinds())
+	complete(cmd, "words", []engine.GrepWords{engine.AnyWord, engine.AllWords})
+	complete(cmd, "order", []engine.GrepOrder{engine.ByRelevance, engine.ByNewest})
+	return cmd
+}
+
+func (a *app) printGrep(v *engine.GrepResult) {
+	if len(v.Hits) == 0 {
+		a.note("Nothing found.")
+	} else {
+		t := a.table("id", "said", "by", "above", "text")
+		for _, h := range v.Hits {
+			above := ""
+			if h.Summary != "" {
+				above = engine.ShortID(h.Summary)
+			}
+			t.AppendRow([]any{engine.ShortID(h.ID), minute(h.At), printable(cmp.Or(h.Speaker, h.Role)), above, line(h.Snippet, a.width()-55)})
+		}
+		t.Render()
+	}
+	if v.Truncated {
+		a.note("The time ran out: there may be more. --deadline gives it more.")
+	}
+}
 
 func newConversationDescribeCommand(a *app) *cobra.Command {
 	var r engine.DescribeRequest
@@ -56,5 +124,39 @@ goes down to the messages.`,
 	f.IntVar(&r.Depth, "depth", r.Depth, "how many levels down, 1 to 10")
 	f.BoolVar(&r.Messages, "messages", false, "go down to the messages")
 	f.IntVar(&r.TokenCap, "cap", 0, "at most so many tokens (default that of the configuration)")
+	return cmd
+}
+
+func newConversationFileCommand(a *app) *cobra.Command {
+	var r engine.ReadLargeFileRequest
+	cmd := &cobra.Command{
+		Use:   "file ID",
+		Short: "Read back a large file",
+		Long: `File prints a content that was too large for a context, from --from-line to --to-line, or a piece of --bytes from --from on. With --json
+it is encoded as base64.`,
+		Example: `  memctl conversation file 7h4k2m9q --from-line 100 --to-line 120
+  memctl conversation file 7h4k2m9q --bytes 1000000 > report.txt`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.ID, r.Agent = args[0], a.agent
+			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				piece, err := e.ReadLargeFile(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				return a.answer(piece, func() {
+					a.stdout.Write(piece.Content)
+					if piece.More {
+						a.note("There is more: --from %d.", piece.To)
+					}
+				})
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.Int64Var(&r.From, "from", 0, "first byte, from 0")
+	f.IntVar(&r.MaxBytes, "bytes", 65536, "at most so many, 4 to 16777216")
+	f.Int64Var(&r.StartLine, "from-line", 0, "first line, from 1")
+	f.Int64Var(&r.EndLine, "to-line", 0, "last line")
 	return cmd
 }
