@@ -115,6 +115,7 @@ var talkSabotage = []struct{ fault, statement, subject, left string }{
 	{"large file of no message", "INSERT INTO large_files SELECT 'file_1', '{aside}', 'msg_ghost', NULL, NULL, bytes, 1, sha256, 'x', now()::TIMESTAMP FROM payloads", "file_1", ""},
 	{"large file of no message", "INSERT INTO large_files SELECT 'file_1', '{talk}', '{long}', NULL, NULL, bytes, 1, sha256, 'x', now()::TIMESTAMP FROM payloads", "file_1", ""},
 	{"content that is missing", "DELETE FROM payloads", "", "content that is missing"},
+	{"content that is missing", "UPDATE payloads SET content = NULL", "", "content that is missing"},
 	{"content that nobody refers to", "INSERT INTO payloads VALUES ('00', 3, 'abc'::BLOB)", "00", ""},
 	{"content of another length", "UPDATE payloads SET bytes = bytes + 1", "", "content of another length"},
 }

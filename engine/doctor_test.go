@@ -171,3 +171,26 @@ func doctored(t *testing.T, whole []byte, statement string, o engine.Options) (*
 	tamper(t, path, statement)
 	return openFile(t, path, o).Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
 }
+
+// TestDoctorSweeps: what a broken-off write left in the folder is no fault, and is deleted.
+func TestDoctorSweeps(t *testing.T) {
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{})
+	stock(t, e)
+	orphan := filepath.Join(path+".files", "orphan")
+	if err := errors.Join(os.Mkdir(path+".files", 0o700), os.WriteFile(orphan, []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	intact(t, e)
+	d, err := e.Doctor(t.Context(), engine.DoctorRequest{})
+	if err != nil || len(d.Findings) != 1 || !d.Findings[0].Harmless || !d.Findings[0].Repairable || d.Findings[0].Subjects[0] != orphan {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	d, err = e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
+	if err != nil || len(d.Left) != 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}

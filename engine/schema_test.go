@@ -188,10 +188,21 @@ func keep(t *testing.T, name string, o engine.Options) {
 	t.Helper()
 	path := newFile(t)
 	o.Now = func() time.Time { return time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC) }
+	o.Conversation = engine.ConversationOptions{FreshTailCount: 2, LeafChunkTokens: 20, LeafTargetTokens: 10}
 	count := 0
 	o.NewID = func(prefix string, _ time.Time) string { count++; return fmt.Sprintf("%skept%04d", prefix, count) }
 	e := openFile(t, path, o)
 	stock(t, e)
+	appended(t, e, engine.AppendRequest{Conversation: "quay", SessionID: "s1", Messages: []engine.Message{
+		{Text: "How deep is the water at berth four?"},
+		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "I measure."}, {Type: engine.ToolCallBlock, CallID: "c1", Tool: "sounding", Input: `{"berth":4}`}}},
+		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "c1", Tool: "sounding", Output: "12.5 m", Raw: []byte("12.5 m\xff")}}},
+		{Role: "assistant", Text: "Twelve and a half metres at low water."}, {Text: "HEARTBEAT", SetAside: engine.AsideEvent},
+		{Text: "And at berth five, beside the new crane?"}, {Role: "assistant", Text: "Eleven metres there, and mud below that."},
+	}, Cursor: &engine.Cursor{Path: "/quay.jsonl", Host: "plain", FileID: "1", FirstLine: "x", Bytes: 1, Lines: 1}})
+	if _, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "quay", Force: true}); err != nil {
+		t.Fatal(err)
+	}
 	closeFile(t, e)
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -67,6 +67,9 @@ func (e *Engine) snapshot(ctx context.Context, out string) (err error) {
 	if _, err := c.one(ctx, "sequence_next", []any{&start}); err != nil {
 		return err
 	}
+	if err := e.copyFolder(ctx, c, out); err != nil { // while no statement can be prepared for the copy
+		return err
+	}
 	defer func() { // also when attaching was broken off halfway
 		err = errors.Join(err, c.execDDL(context.WithoutCancel(ctx), sqlfiles.Query("snapshot_detach")))
 	}()
@@ -103,5 +106,5 @@ func (e *Engine) snapshot(ctx context.Context, out string) (err error) {
 		}
 		e.opts.Progress("tables", i+1, len(tables))
 	}
-	return e.copyFolder(ctx, c, out)
+	return nil
 }
