@@ -32,7 +32,7 @@ FROM messages AS m
 JOIN documents AS d USING (doc_no)
 JOIN conversations AS c ON c.id = m.conversation_id
 WHERE d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at
-   OR d.live AND m.set_aside IN ('heartbeat', 'event') OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event')
+   OR d.live AND m.set_aside IN ('heartbeat', 'event', 'purged') OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event')
 UNION ALL
 SELECT 'message of no conversation', id
 FROM messages

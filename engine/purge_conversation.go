@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+)
+
+// PurgeConversation removes a conversation for good: its messages and summaries with all that belongs to them, and its own row. Where it was read
+// from a transcript, that stays read. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
+func (e *Engine) PurgeConversation(ctx context.Context, name, agent string) (*Purged, error) {
+	return e.purge(ctx, "purge conversation", func(c *connection, done *purging) error {
+		v, err := e.writable(ctx, c, conversationOf{name: name}, agent)
+		if err != nil {
+			return err
+		}
+		of := sql.Named("conversation_id", v.ID)
+		var ids []string
+		if err := collect(ctx, c, "message_ids", &ids, of); err != nil {
+			return err
+		}
+		done.Messages = len(ids)
+		if err := collect(ctx, c, "payloads_of_messages", &done.payloads, sql.Named("ids", ids)); err != nil {
+			return err
+		}
+		numbers := map[Kind][]int32{}
+		err = c.each(ctx, "documents_of_conversation", func(rows *sql.Rows) error {
+			var no int32
+			var kind Kind
+			defer func() { numbers[kind] = append(numbers[kind], no) }()
+			return rows.Scan(&no, &kind)
+		}, of)
+		if err != nil {
+			return err
+		}
+		for kind, list := range numbers {
+			if err := e.retire(ctx, c, kind, list); err != nil {
+				return err
+			}
+		}
+		for _, query := range []string{"purge_documents", "purge_sources", "purge_summaries", "purge_context", "purge_parts", "purge_files",
+			"purge_compactions", "purge_debts", "purge_cursors", "purge_children", "purge_messages", "purge_conversation"} {
+			if _, err := c.exec(ctx, query, of); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,193 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// leftIn counts the rows of the file that have a word anywhere.
+func leftIn(t *testing.T, e *engine.Engine, word string) (places []string) {
+	t.Helper()
+	for table, columns := range map[string]string{"messages": "m.text, m.caption, m.speaker, m.raw::VARCHAR", "parts": "m.text, m.input, m.output, m.raw::VARCHAR, m.file_name",
+		"summaries": "m.text", "large_files": "m.name, m.summary", "payloads": "m.content::VARCHAR"} {
+		found, err := e.Query(t.Context(), fmt.Sprintf("SELECT count(*) FROM %s AS m WHERE contains(concat_ws(' ', %s), '%s')", table, columns, word), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(found.Rows[0][0]) != "0" {
+			places = append(places, table)
+		}
+	}
+	slices.Sort(places)
+	return places
+}
+
+func TestPurgeMessages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mallard.db")
+	e := enginetest.OpenAt(t, path, engine.Options{Embedder: enginetest.Words{}})
+	huge := "secret " + strings.Repeat("x", 17<<20)
+	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Text: "The heron nests in April, high above the reeds of the northern marsh."},
+		{Text: "secret one", Speaker: "secret", Caption: "secret", Key: "k", Raw: []byte("secret")},
+		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, Output: huge, Raw: []byte("secret" + strings.Repeat("y", 1<<17))}, {Type: engine.FileBlock, FileName: "secret.txt", Data: []byte("secret data")}}},
+		{Text: "secret three"}, {Text: "secret four"}, {Text: "The bittern booms in May, and the warden counts the nests every week."},
+		{Text: "secret five"},
+	}}).IDs
+	low := madeSummary(t, e, "c", "secret heron and whatever else there is to tell of these three", ids[0], ids[1], ids[2])
+	gone := madeSummary(t, e, "c", "secret three and four", ids[3], ids[4])
+	top := madeSummary(t, e, "c", "secrets of herons and whatever else there is to tell of all five", low, gone)
+	if places := leftIn(t, e, "secret"); len(places) != 5 {
+		t.Fatalf("the secret is only in %v", places)
+	}
+	purged, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: []string{ids[6], ids[1], ids[2], ids[3], ids[4]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if purged.Messages != 5 || purged.Payloads != 3 || !slices.Equal(purged.Rewritten, []string{low, top}) || !slices.Equal(purged.Removed, []string{gone}) {
+		t.Errorf("%+v", purged)
+	}
+	if places := leftIn(t, e, "secret"); len(places) != 0 {
+		t.Errorf("the secret is still in %v", places)
+	}
+	if entries, err := os.ReadDir(path + ".files"); err != nil || len(entries) != 0 {
+		t.Errorf("files: %v, %v", entries, err)
+	}
+	if got := contextLine(t, e, "c"); got != summaryOf(t, e, top).Text+"@1 m6@6" {
+		t.Errorf("context %q", got)
+	}
+	for _, id := range []string{low, top} {
+		if s := summaryOf(t, e, id); !s.Fallback || s.Messages != 1 || s.FirstSeq != 1 || s.LastSeq != 1 || !strings.Contains(s.Text, "heron") && id == low {
+			t.Errorf("%+v", s)
+		}
+	}
+	m := messagesOf(t, e, "c")[1]
+	want := &engine.Message{ID: ids[1], ConversationID: m.ConversationID, Seq: 2, Key: "k", Role: "user", SaidAt: noon, RecordedAt: noon, SetAside: engine.AsidePurged, SetAsideAt: noon}
+	if diff := cmp.Diff(want, m); diff != "" {
+		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+	hits := recalled(t, e, engine.RecallQuery{Text: "secret", Kinds: []engine.Kind{engine.MessageKind}})
+	if slices.Contains(hits, ids[1]) || slices.Contains(hits, ids[6]) {
+		t.Errorf("recalled: %v", hits)
+	}
+	if again, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: ids[1:2]}); err != nil || again.Messages != 0 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if back := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "secret one", Key: "k"}}}); back.Added != 0 {
+		t.Errorf("it came back: %+v", back)
+	}
+	if more := added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageKey: "k", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "secret"}}}); more.Added != 0 {
+		t.Errorf("it grew: %+v", more)
+	}
+	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPurgeKeepsWhatOthersReferTo(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	file := []engine.Block{{Type: engine.FileBlock, FileName: "a.txt", Data: []byte("shared")}}
+	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: file}, {Blocks: file}}}).IDs
+	for i, payloads := range []int{0, 1} {
+		purged, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: ids[i : i+1]})
+		if err != nil || purged.Payloads != payloads {
+			t.Errorf("%+v, %v, want %d payloads", purged, err, payloads)
+		}
+	}
+}
+
+func TestPurgeRefuses(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	here := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}}).IDs
+	there := appended(t, e, engine.AppendRequest{Conversation: "d", Messages: []engine.Message{{Text: "y"}}}).IDs
+	for _, test := range []struct {
+		request engine.PurgeMessagesRequest
+		want    error
+	}{
+		{engine.PurgeMessagesRequest{Conversation: "c"}, engine.ErrInvalid}, {engine.PurgeMessagesRequest{Conversation: "c", IDs: []string{"\xff"}}, engine.ErrInvalid},
+		{engine.PurgeMessagesRequest{Conversation: "c", IDs: []string{here[0], there[0]}}, engine.ErrNotFound},
+		{engine.PurgeMessagesRequest{Conversation: "e", IDs: here}, engine.ErrNotFound},
+		{engine.PurgeMessagesRequest{Conversation: "c", IDs: here, Agent: "scout"}, engine.ErrScopeDenied},
+	} {
+		if _, err := e.PurgeMessages(t.Context(), test.request); !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v, want %v", test.request, err, test.want)
+		}
+	}
+	if got := asideOf(t, e, "c") + asideOf(t, e, "d"); got != "" {
+		t.Errorf("%q is set aside", got)
+	}
+	if _, err := e.PurgeConversation(t.Context(), "c", "scout"); !errors.Is(err, engine.ErrScopeDenied) {
+		t.Errorf("%v, want ErrScopeDenied", err)
+	}
+}
+
+func TestPurgeConversation(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	shelf(t, e)
+	child := appended(t, e, engine.AppendRequest{Conversation: "child", Parent: "c", Messages: []engine.Message{{Text: "stays", Raw: []byte(strings.Repeat("z", 1<<17))}},
+		Cursor: &engine.Cursor{Path: "/t", Host: "h", Bytes: 9}})
+	for name, want := range map[string]engine.Purged{"c": {Messages: 11}, "child": {Messages: 1, Payloads: 1}} {
+		purged, err := e.PurgeConversation(t.Context(), name, "")
+		if diff := cmp.Diff(&want, purged); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+		if _, err := e.Conversation(t.Context(), name, ""); !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("%s: %v, want ErrNotFound", name, err)
+		}
+	}
+	cursors, err := e.Cursors(t.Context())
+	if err != nil || len(cursors) != 1 || cursors[0].ConversationID != "" || cursors[0].Bytes != 9 {
+		t.Errorf("%+v, %v", cursors, err)
+	}
+	if hits := recalled(t, e, engine.RecallQuery{Text: "message leaf stays", Kinds: engine.Kinds()}); len(hits) != 0 {
+		t.Errorf("recalled: %v", hits)
+	}
+	if again := appended(t, e, engine.AppendRequest{Conversation: "child", Messages: []engine.Message{{Text: "new"}}}); again.ConversationID == child.ConversationID || again.Added != 1 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestPruneSetAside(t *testing.T) {
+	clock := &movingClock{noon}
+	e := enginetest.Open(t, engine.Options{Now: clock.now})
+	for _, name := range []string{"c", "d"} {
+		appended(t, e, engine.AppendRequest{Conversation: name, Scope: map[string]string{"d": "user:ines"}[name], Messages: []engine.Message{
+			{Text: "branch", SetAside: engine.AsideOffBranch}, {Text: "event", SetAside: engine.AsideEvent, Raw: []byte("raw")}, {Text: "new", SetAside: engine.AsideNew}, {Text: "here"}}})
+		clock.advance(time.Hour)
+	}
+	for _, test := range []struct {
+		request engine.PruneSetAsideRequest
+		want    engine.Pruned
+	}{
+		{engine.PruneSetAsideRequest{DryRun: true}, engine.Pruned{Conversations: 2, Messages: 4, Tokens: 8, Bytes: 28, DryRun: true}},
+		{engine.PruneSetAsideRequest{DryRun: true, Agent: "scout"}, engine.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14, DryRun: true}},
+		{engine.PruneSetAsideRequest{DryRun: true, OlderThan: 2 * time.Hour}, engine.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14, DryRun: true}},
+		{engine.PruneSetAsideRequest{DryRun: true, OlderThan: 3 * time.Hour}, engine.Pruned{DryRun: true}},
+		{engine.PruneSetAsideRequest{Conversation: "d", Reasons: []engine.SetAside{engine.AsideNew}}, engine.Pruned{Conversations: 1, Messages: 1, Tokens: 1, Bytes: 3}},
+		{engine.PruneSetAsideRequest{OlderThan: 2 * time.Hour}, engine.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14}},
+		{engine.PruneSetAsideRequest{OlderThan: 2 * time.Hour}, engine.Pruned{}},
+	} {
+		got, err := e.PruneSetAside(t.Context(), test.request)
+		if diff := cmp.Diff(&test.want, got); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", test.request, err, diff)
+		}
+	}
+	if c, d := asideOf(t, e, "c"), asideOf(t, e, "d"); c != "m1:purged m2:purged m3:new" || d != "m1:off_branch m2:event m3:purged" {
+		t.Errorf("%q, %q", c, d)
+	}
+	for _, r := range []engine.PruneSetAsideRequest{{Reasons: []engine.SetAside{engine.AsidePurged}}, {Reasons: []engine.SetAside{"old"}}, {OlderThan: -1}} {
+		if _, err := e.PruneSetAside(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%+v: %v, want ErrInvalid", r, err)
+		}
+	}
+}

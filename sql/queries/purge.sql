@@ -1,0 +1,102 @@
+-- name: messages_to_purge
+-- Messages of a conversation that are not purged yet.
+SELECT id, doc_no, tokens FROM messages
+WHERE conversation_id = $conversation_id AND id = ANY ($ids::VARCHAR[]) AND set_aside IS DISTINCT FROM 'purged';
+
+-- name: messages_known
+SELECT id FROM messages WHERE conversation_id = $conversation_id AND id = ANY ($ids::VARCHAR[]);
+
+-- name: payloads_of_messages
+-- The contents that messages refer to, their blocks and their large files.
+SELECT raw_sha256 FROM messages WHERE id = ANY ($ids::VARCHAR[]) AND raw_sha256 IS NOT NULL
+UNION
+SELECT raw_sha256 FROM parts WHERE message_id = ANY ($ids::VARCHAR[]) AND raw_sha256 IS NOT NULL
+UNION
+SELECT sha256 FROM large_files WHERE message_id = ANY ($ids::VARCHAR[]);
+
+-- name: summaries_over_messages
+-- Every summary that stands for one of these messages, those that others were made from first.
+WITH RECURSIVE above(id) AS (
+    SELECT summary_id FROM summary_sources WHERE kind = 'message' AND source = ANY ($ids::VARCHAR[])
+    UNION
+    SELECT s.summary_id FROM summary_sources AS s JOIN above ON s.source = above.id WHERE s.kind = 'summary'
+)
+SELECT id FROM summaries WHERE id IN (FROM above) ORDER BY depth, first_seq;
+
+-- name: parts_purge
+DELETE FROM parts WHERE message_id = ANY ($ids::VARCHAR[]);
+
+-- name: large_files_purge
+DELETE FROM large_files WHERE message_id = ANY ($ids::VARCHAR[]);
+
+-- name: sources_purge
+DELETE FROM summary_sources WHERE source = ANY ($ids::VARCHAR[]);
+
+-- name: messages_purge
+-- Number, role, keys and times are left.
+UPDATE messages SET text = '', caption = NULL, speaker = NULL, raw = NULL, raw_sha256 = NULL, tokens = 0, set_aside = 'purged',
+    set_aside_at = $at::TIMESTAMP
+WHERE id = ANY ($ids::VARCHAR[]);
+
+-- name: documents_purge
+UPDATE documents SET speaker = NULL, characters = 0, asks = false, ends_asking = false, tells = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]);
+
+-- name: summaries_of_nothing
+-- Summaries whose last source is gone.
+SELECT id FROM summaries WHERE conversation_id = $conversation_id AND id NOT IN (SELECT summary_id FROM summary_sources);
+
+-- name: summary_files
+UPDATE summaries SET file_ids = $file_ids::VARCHAR[] WHERE id = $id;
+
+-- name: set_aside_old
+-- What was set aside for one of these reasons before a time.
+SELECT m.conversation_id, m.id, m.tokens, strlen(m.text) + coalesce(octet_length(m.raw), 0)
+FROM messages AS m
+JOIN conversations AS c ON c.id = m.conversation_id
+WHERE m.set_aside = ANY ($reasons::VARCHAR[]) AND m.set_aside_at <= $before::TIMESTAMP
+  AND ($conversation_id::VARCHAR IS NULL OR m.conversation_id = $conversation_id)
+  AND ($scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[]))
+ORDER BY m.conversation_id, m.seq;
+
+-- name: documents_of_conversation
+SELECT doc_no, kind FROM documents WHERE conversation_id = $conversation_id;
+
+-- name: message_ids
+SELECT id FROM messages WHERE conversation_id = $conversation_id ORDER BY seq;
+
+-- name: purge_documents
+DELETE FROM documents WHERE conversation_id = $conversation_id;
+
+-- name: purge_sources
+DELETE FROM summary_sources WHERE summary_id IN (SELECT id FROM summaries WHERE conversation_id = $conversation_id);
+
+-- name: purge_summaries
+DELETE FROM summaries WHERE conversation_id = $conversation_id;
+
+-- name: purge_context
+DELETE FROM context_items WHERE conversation_id = $conversation_id;
+
+-- name: purge_parts
+DELETE FROM parts WHERE conversation_id = $conversation_id;
+
+-- name: purge_files
+DELETE FROM large_files WHERE conversation_id = $conversation_id;
+
+-- name: purge_compactions
+DELETE FROM compactions WHERE conversation_id = $conversation_id;
+
+-- name: purge_debts
+DELETE FROM compaction_debts WHERE conversation_id = $conversation_id;
+
+-- name: purge_cursors
+-- A transcript stays read as far as it was, so that what was purged does not come back with its next line.
+UPDATE cursors SET conversation_id = NULL WHERE conversation_id = $conversation_id;
+
+-- name: purge_children
+UPDATE conversations SET parent_id = NULL WHERE parent_id = $conversation_id;
+
+-- name: purge_messages
+DELETE FROM messages WHERE conversation_id = $conversation_id;
+
+-- name: purge_conversation
+DELETE FROM conversations WHERE id = $conversation_id;
