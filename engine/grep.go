@@ -91,8 +91,6 @@ type GrepHit struct {
 	Score          float64   `json:"score"`   // BM25 by the rarity of the words among the documents asked; 0: found otherwise
 	SetAside       SetAside  `json:"set_aside,omitempty"`
 	Summary        string    `json:"summary,omitempty"` // the leaf that stands for the message
-
-	docNo int32
 }
 
 // Span is a stretch of a text in bytes.
@@ -214,7 +212,7 @@ func (g *grep) read() (err error) {
 // run searches, and leaves in found what it has when it ends, or is ended.
 func (g *grep) run(ctx context.Context) error {
 	return g.engine.lend(ctx, "read", func(c *connection) error {
-		if err := c.forgetGrep(ctx); err != nil {
+		if err := c.askGrep(ctx); err != nil {
 			return err
 		}
 		return c.reading(ctx, func() error {
@@ -327,15 +325,13 @@ func leavesAbove(ctx context.Context, c *connection, hits []GrepHit) error {
 // maxGreps is how many searches the tables of what is asked last: rows that were deleted stay in them.
 const maxGreps = 200
 
-// forgetGrep empties the tables of a search for the next one, or makes them.
-func (c *connection) forgetGrep(ctx context.Context) error {
-	statement := sqlfiles.Query("grep_clear")
+// askGrep makes the tables of a search anew, now and then.
+func (c *connection) askGrep(ctx context.Context) error {
 	if c.greps%maxGreps == 0 {
-		statement = sqlfiles.Query("grep_tables")
+		if err := c.execDDL(ctx, sqlfiles.Query("grep_tables")); err != nil {
+			return err
+		}
 	}
-	err := c.execDDL(ctx, statement)
-	if err == nil {
-		c.greps++
-	}
-	return err
+	c.greps++
+	return nil
 }

@@ -36,6 +36,7 @@ func TestGrepRefuses(t *testing.T) {
 		{engine.GrepRequest{Pattern: "(", Mode: engine.GrepBoth, Conversation: "c"}, engine.ErrInvalid, "pattern"},
 		{engine.GrepRequest{Pattern: "(?<=a)b", Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no look-around"},
 		{engine.GrepRequest{Pattern: `(a)\1`, Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no back-references"},
+		{engine.GrepRequest{Pattern: `\pL{1000}`, Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "fewer repetitions"},
 		{engine.GrepRequest{Pattern: "a", Mode: "glob", Conversation: "c"}, engine.ErrInvalid, "mode"},
 		{engine.GrepRequest{Pattern: "a", Words: "some", Conversation: "c"}, engine.ErrInvalid, "words"},
 		{engine.GrepRequest{Pattern: "a", Order: "oldest", Conversation: "c"}, engine.ErrInvalid, "order"},

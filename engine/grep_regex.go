@@ -41,8 +41,16 @@ func (x *grepRegex) matches(texts []string) bool {
 	return slices.ContainsFunc(texts, x.compiled.MatchString)
 }
 
-// byRegex looks through the texts themselves, the newest first.
+// byRegex looks through the texts themselves, the newest first. The database refuses a pattern that would take too much memory.
 func (g *grep) byRegex(ctx context.Context, c *connection) error {
+	err := g.matchAll(ctx, c)
+	if err != nil && strings.Contains(err.Error(), "pattern too large") {
+		return invalid("pattern", g.request.Pattern, "a regular expression with fewer repetitions of large classes")
+	}
+	return err
+}
+
+func (g *grep) matchAll(ctx context.Context, c *connection) error {
 	asked := g.asked()
 	for _, kind := range g.request.Kinds {
 		var err error

@@ -190,10 +190,16 @@ func (g *grep) byWords(ctx context.Context, c *connection) error {
 			break
 		}
 	}
-	if slices.Contains(g.request.Kinds, MessageKind) {
-		return g.aside(ctx, c)
+	messages := 0
+	for _, h := range g.found {
+		if h.kind == MessageKind {
+			messages++
+		}
 	}
-	return nil
+	if !slices.Contains(g.request.Kinds, MessageKind) || messages == g.request.Limit && g.request.Order == ByRelevance {
+		return nil // what is set aside has no score, and would come last
+	}
+	return g.aside(ctx, c)
 }
 
 // rank asks the index for the best of each kind.

@@ -41,27 +41,24 @@ eligible AS MATERIALIZED (
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE
 ),
 posted AS MATERIALIZED (
-    SELECT a.word, a.year, a.month, a.day, p.doc_no, p.tf FROM postings AS p JOIN asked AS a USING (term_no)
+    SELECT a.word, a.year, a.month, a.day, coalesce(a.year, a.month, a.day) IS NOT NULL AS dated, p.doc_no, p.tf
+    FROM postings AS p
+    JOIN asked AS a USING (term_no)
 ),
-found AS MATERIALIZED (
-    SELECT p.word, p.doc_no, p.tf, e.kind, e.length, e.created_at
-    FROM (FROM posted WHERE coalesce(year, month, day) IS NULL) AS p
+said AS (
+    SELECT p.word, p.doc_no, e.kind, e.length, e.created_at,
+        CASE WHEN p.dated THEN p.tf - CASE WHEN e.kind = 'message'
+                AND (p.year = year(e.created_at) OR p.month = month(e.created_at) OR p.day = day(e.created_at)) THEN 1 ELSE 0 END
+            ELSE p.tf END AS tf
+    FROM posted AS p
     JOIN eligible AS e USING (doc_no)
-    UNION ALL
-    SELECT word, doc_no, tf, kind, length, created_at
-    FROM (SELECT p.word, p.doc_no, e.kind, e.length, e.created_at,
-              p.tf - CASE WHEN e.kind = 'message' AND (p.year = year(e.created_at) OR p.month = month(e.created_at) OR p.day = day(e.created_at))
-                  THEN 1 ELSE 0 END AS tf
-          FROM (FROM posted WHERE coalesce(year, month, day) IS NOT NULL) AS p
-          JOIN eligible AS e USING (doc_no))
-    WHERE tf > 0
 ),
+found AS MATERIALIZED (FROM said WHERE tf > 0),
 population AS (SELECT kind, count(*) AS documents, avg(length) AS average_length FROM eligible GROUP BY kind),
 rarity AS (
-    SELECT f.kind, f.word, idf(any_value(p.documents), sum(f.documents)) AS idf, any_value(p.average_length) AS average_length
+    SELECT f.kind, f.word, idf(p.documents, f.documents) AS idf, p.average_length
     FROM (SELECT kind, word, count(*) AS documents FROM found GROUP BY kind, word) AS f
     JOIN population AS p USING (kind)
-    GROUP BY f.kind, f.word
 ),
 scored AS (
     SELECT f.doc_no, any_value(f.kind) AS kind, any_value(f.created_at) AS created_at, bit_or(1::BIGINT << f.word) AS mask,
