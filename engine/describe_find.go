@@ -31,14 +31,14 @@ func (e *Engine) lookUp(ctx context.Context, c *connection, id, agent string) (*
 	if err := checkText("id", id); err != nil {
 		return nil, err
 	}
-	visible, all := e.scopes.Load().ForReading(agent, nil)
+	visible, _ := e.scopes.Load().ForReading(agent, nil)
 	prefix, _, _ := strings.Cut(id, "_")
 	if query, ok := finders[prefix+"_"]; ok {
 		found, err := findNamed(ctx, c, query, sql.Named("id", id))
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 1 && (all == nil && internal(agent) || e.scopes.Load().Allows(agent, found[0].scope)) {
+		if len(found) == 1 && (internal(agent) || e.scopes.Load().Allows(agent, found[0].scope)) {
 			return found[0], nil
 		}
 	}
