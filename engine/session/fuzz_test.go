@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -26,7 +27,7 @@ func fuzz(f *testing.F, host session.Host) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, content string, cut int) {
-		if _, err := session.Detect(t.Context(), strings.NewReader(content), int64(len(content))); err != nil && err.Error() == "" {
+		if _, err := session.Detect(context.Background(), strings.NewReader(content), int64(len(content))); err != nil && err.Error() == "" {
 			t.Error("an error that says nothing")
 		}
 		whole := keysOf(t, host, content, len(content))
@@ -50,7 +51,7 @@ func keysOf(t *testing.T, host session.Host, content string, ends ...int) map[st
 	}
 	keys := map[string]bool{}
 	for _, end := range ends {
-		if err := tr.Read(t.Context(), int64(end)); err != nil {
+		if err := tr.Read(context.Background(), int64(end)); err != nil {
 			t.Fatal(err)
 		}
 		if tr.Bytes+tr.Pending > int64(end) {
@@ -59,7 +60,7 @@ func keysOf(t *testing.T, host session.Host, content string, ends ...int) map[st
 		if err := tr.Bootstrap(100, func(engine.Message) int { return 10 }); err != nil {
 			t.Fatal(err)
 		}
-		for r, err := range tr.Records(t.Context()) {
+		for r, err := range tr.Records(context.Background()) {
 			if err != nil {
 				t.Fatal(err)
 			}
