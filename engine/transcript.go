@@ -49,15 +49,15 @@ type BranchRequest struct {
 }
 
 // SetBranch takes messages that the host edited away or rolled back out of the context, and puts those back that it returned to; both
-// by their keys. What a summary stands for stays as it is, and so does what would come to be in the midst of it. It gives the number of
-// messages that it moved. Errors: ErrNotFound, ErrInvalid.
+// by their keys. What a summary stands for stays as it is, and so does what would come to be in the midst of it, and everything in a
+// conversation that is archived. It gives the number of messages that it moved. Errors: ErrNotFound, ErrInvalid.
 func (e *Engine) SetBranch(ctx context.Context, r BranchRequest) (moved int, err error) {
 	if err := firstError(checkTexts("left", r.Left), checkTexts("found", r.Found)); err != nil {
 		return 0, fmt.Errorf("set branch: %w", err)
 	}
 	err = e.write(ctx, "set branch", func(c *connection) error {
 		conversation, err := e.readable(ctx, c, r.Conversation, r.Agent)
-		if err != nil {
+		if err != nil || !conversation.Active {
 			return err
 		}
 		left, err := e.leaveBranch(ctx, c, conversation.ID, r.Left)

@@ -220,12 +220,7 @@ func (c *claude) summary(_ *entry, raw []byte) string {
 	if decode(raw, &l) != nil {
 		return ""
 	}
-	parts, rawParts := partsOf(l.Message.Content)
-	var blocks []engine.Block
-	for i, p := range parts {
-		blocks = append(blocks, p.block(rawParts[i]))
-	}
-	return strings.TrimSpace(textOf(blocks))
+	return strings.TrimSpace(textOf(blocksOf(l.Message.Content)))
 }
 
 func (c *claude) messages(_ *entry, raw []byte) ([]engine.Message, error) {
@@ -243,16 +238,9 @@ func (c *claude) read(l *claudeLine) []engine.Message {
 		kind := strings.Trim(string(l.Type)+":"+string(l.Subtype), ":")
 		return []engine.Message{eventOf("system", kind, jsonText(l.Content))}
 	}
-	parts, raw := partsOf(l.Message.Content)
-	var blocks []engine.Block
-	var results []engine.Message
-	for i, p := range parts {
-		if p.Type == "tool_result" && role == "user" {
-			output, files := outputOf(p.Content)
-			results = append(results, result(string(p.ToolUseID), "", withoutReminders(output), bool(p.IsError), files))
-			continue
-		}
-		blocks = append(blocks, p.block(raw[i]))
+	blocks, results := blocksOf(l.Message.Content), []engine.Message(nil)
+	if role == "user" {
+		blocks, results = apart(blocks)
 	}
 	switch {
 	case bool(l.IsSummary):
@@ -272,12 +260,28 @@ func (c *claude) read(l *claudeLine) []engine.Message {
 	}
 	switch {
 	case len(results) > 0:
-	case len(parts) == 0:
+	case len(all) == 0:
 		return []engine.Message{eventOf(role, "empty", "")}
 	default:
 		return []engine.Message{eventOf(role, "injected", textOf(all))}
 	}
 	return results
+}
+
+// apart takes the results of tools, each with the pictures and files that belong to it, out of what the user said.
+func apart(blocks []engine.Block) (said []engine.Block, results []engine.Message) {
+	for _, b := range blocks {
+		last := len(results) - 1
+		switch {
+		case b.Type == engine.ToolResultBlock:
+			results = append(results, result(b.CallID, b.Tool, withoutReminders(b.Output), b.IsError, nil))
+		case b.CallID != "" && last >= 0 && results[last].Blocks[0].CallID == b.CallID:
+			results[last].Blocks = append(results[last].Blocks, b)
+		default:
+			said = append(said, b)
+		}
+	}
+	return said, results
 }
 
 var (

@@ -78,11 +78,9 @@ func (item *codexItem) talk() (engine.Message, string) {
 	default:
 		return eventOf("system", "message:"+role, ""), ""
 	}
-	parts, raw := partsOf(item.Content)
 	var blocks []engine.Block
 	injected := ""
-	for i, p := range parts {
-		b := p.block(raw[i])
+	for _, b := range blocksOf(item.Content) {
 		if role == "user" && b.Type == engine.TextBlock && codexInjected(b.Text) {
 			injected = b.Text
 			continue
@@ -112,10 +110,9 @@ func (item *codexItem) says() string {
 func (item *codexItem) reasoning() string {
 	var lines []string
 	for _, content := range []json.RawMessage{item.Summary, item.Content} {
-		parts, _ := partsOf(content)
-		for _, p := range parts {
-			if p.Text != "" {
-				lines = append(lines, string(p.Text))
+		for _, b := range blocksOf(content) {
+			if b.Text != "" {
+				lines = append(lines, b.Text)
 			}
 		}
 	}

@@ -84,6 +84,7 @@ type mark struct {
 	Timestamp  text            `json:"timestamp"`
 	Role       text            `json:"role"`
 	Content    json.RawMessage `json:"content"`
+	Text       json.RawMessage `json:"text"`
 	Message    json.RawMessage `json:"message"`
 	Msg        json.RawMessage `json:"msg"`
 	ThreadID   text            `json:"thread_id"`
@@ -108,7 +109,7 @@ func (m mark) host() (Host, error) {
 		return Codex, nil
 	case m.Type != "" && (m.UUID != "" || m.SessionID != "" || m.LeafUUID != "" || m.Snapshot != nil):
 		return Claude, nil
-	case m.Role != "" && (m.Type == "" || m.Type == "message") && m.Content != nil && m.UUID == "",
+	case m.Role != "" && (m.Type == "" || m.Type == "message") && (m.Content != nil || m.Text != nil) && m.UUID == "",
 		m.Type == "" && isObject(m.Message):
 		return Plain, nil
 	}

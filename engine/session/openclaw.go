@@ -282,19 +282,3 @@ func (m *openClawMessage) read(summary text) engine.Message {
 		return eventOf("system", "message:"+role, string(or(m.Summary, summary)))
 	}
 }
-
-// spokenBy gives a content as a message; one that is empty is an event.
-func spokenBy(role string, content json.RawMessage) engine.Message {
-	parts, raw := partsOf(content)
-	var blocks []engine.Block
-	empty := true
-	for i, p := range parts {
-		b := p.block(raw[i])
-		blocks = append(blocks, b)
-		empty = empty && b.Type == engine.TextBlock && strings.TrimSpace(b.Text) == ""
-	}
-	if empty {
-		return eventOf(role, "empty", "")
-	}
-	return engine.Message{Role: role, Blocks: blocks}
-}

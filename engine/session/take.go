@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mallardmem/mallard/engine"
 )
@@ -35,12 +34,6 @@ type taking struct {
 	bytes  int
 	offset int64 // of the end of the newest line in the batch
 	moved  bool  // the cursor is written
-}
-
-// target is the conversation that a thread goes to.
-type target struct {
-	id    string // empty: it is made with the first message
-	title string
 }
 
 // take stores what the last Read of a transcript found. Its cursor moves with the last batch; until then it stays where it was, so that
@@ -92,80 +85,6 @@ func (k *taking) look(ctx context.Context) error {
 	return nil
 }
 
-// target finds the conversation of a thread: the one it was read into before, or where its lines are stored already, as those of a
-// session that was resumed in a copy are; else the one of its key; else a new one.
-func (k *taking) target(thread int) *target {
-	v := k.t.Threads[thread]
-	ids := []string{}
-	if thread == k.t.Own {
-		ids = append(ids, k.cursor.ConversationID)
-	}
-	ids = append(ids, k.home(thread), k.same(thread))
-	for _, c := range k.stored {
-		if c.SessionKey == v.Key {
-			ids = append(ids, c.ID)
-		}
-	}
-	for _, id := range ids {
-		for _, c := range k.stored {
-			if c.ID == id && c.Active {
-				return &target{c.ID, c.Title}
-			}
-		}
-	}
-	return &target{}
-}
-
-// parent is the conversation that a thread was started or forked from, or "".
-func (k *taking) parent(v Thread) (id string) {
-	for _, c := range k.stored {
-		if v.Parent != "" && (c.SessionID == v.Parent || c.SessionKey == string(k.t.Host)+":"+v.Parent) && (id == "" || c.Active) {
-			id = c.ID
-		}
-	}
-	return id
-}
-
-// home is the conversation that has most of a thread's own messages, or "".
-func (k *taking) home(thread int) (id string) {
-	counts := map[string]int{}
-	for _, e := range k.t.entries {
-		if e.thread == thread && e.kind == message && e.unique {
-			if at, ok := k.known[e.key]; ok {
-				if counts[at.ConversationID]++; counts[at.ConversationID] > counts[id] {
-					id = at.ConversationID
-				}
-			}
-		}
-	}
-	return id
-}
-
-// same is the conversation that a plain file without ids is a copy of, or that goes on in it: all that one of them has, and at least two
-// messages, begins the other with the same words at the same times. "" is none.
-func (k *taking) same(thread int) (id string) {
-	total, same := 0, 0
-	for _, e := range k.t.entries {
-		if k.t.Host != Plain || e.thread != thread {
-			continue
-		}
-		at, ok := k.known[e.key]
-		if total == 0 {
-			id = at.ConversationID
-		}
-		if ok && same == total && at.ConversationID == id && at.SaidAt.Equal(e.at) {
-			same++
-		}
-		total++
-	}
-	for _, c := range k.stored {
-		if c.ID == id && same > 1 && (same == total || same == c.Messages) {
-			return id
-		}
-	}
-	return ""
-}
-
 // branch moves messages of earlier reads that the host left, or returned to.
 func (k *taking) branch(ctx context.Context) error {
 	requests := map[string]*engine.BranchRequest{}
@@ -174,13 +93,13 @@ func (k *taking) branch(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		k.sort(requests, at, c.Key, c.Off)
+		k.move(requests, at, c.Key, c.Off)
 	}
 	return k.setBranches(ctx, requests)
 }
 
-// sort notes a message that moves.
-func (k *taking) sort(requests map[string]*engine.BranchRequest, at engine.KnownKey, key string, off bool) {
+// move notes a message that moves.
+func (k *taking) move(requests map[string]*engine.BranchRequest, at engine.KnownKey, key string, off bool) {
 	r := requests[at.ConversationID]
 	if r == nil {
 		r = &engine.BranchRequest{Conversation: at.ConversationID, Agent: k.r.Agent}
@@ -261,7 +180,7 @@ func (k *taking) copied(twins []string) bool {
 func (k *taking) again(ctx context.Context, m *engine.Message, at engine.KnownKey) error {
 	if off := m.SetAside == engine.AsideOffBranch; off && at.SetAside == "" || m.SetAside == "" && at.SetAside == engine.AsideOffBranch {
 		requests := map[string]*engine.BranchRequest{}
-		k.sort(requests, at, m.Key, off)
+		k.move(requests, at, m.Key, off)
 		if err := k.setBranches(ctx, requests); err != nil {
 			return err
 		}
@@ -298,11 +217,12 @@ func (k *taking) parts(ctx context.Context, key string, blocks []engine.Block) e
 	if conversation == "" {
 		return fmt.Errorf("%w: message %s, which a later line goes on with", engine.ErrNotFound, key)
 	}
-	_, err := k.e.AddBlocks(ctx, engine.AddBlocksRequest{Conversation: conversation, Agent: k.r.Agent, MessageKey: key, Blocks: fresh})
+	added, err := k.e.AddBlocks(ctx, engine.AddBlocksRequest{Conversation: conversation, Agent: k.r.Agent, MessageKey: key, Blocks: fresh})
 	if err != nil {
 		return err
 	}
-	k.report.Parts += len(fresh)
+	k.report.Parts += added.Added
+	k.warn(added.VectorErr)
 	return nil
 }
 
@@ -348,11 +268,14 @@ func (k *taking) flush(ctx context.Context, last bool) error {
 	}
 	v, to := k.t.Threads[k.thread], k.targets[k.thread]
 	r := engine.AppendRequest{Agent: k.r.Agent, Scope: k.r.Scope, Messages: k.batch}
-	if to.id != "" {
-		r.Conversation = to.id
-	} else {
+	switch {
+	case to.id == "":
 		r.SessionKey, r.SessionID, r.Title, r.Parent = v.Key, v.ID, v.Title, k.parent(v)
 		r.Scope = or(r.Scope, scopeOf(or(v.CWD, k.t.Threads[k.t.Own].CWD)))
+	case to.keyed: // so that the conversation knows which session it is in, and the gates which key it has
+		r.SessionKey, r.SessionID = v.Key, v.ID
+	default:
+		r.Conversation = to.id
 	}
 	if k.thread == k.t.Own {
 		at := k.cursor
@@ -381,7 +304,7 @@ func (k *taking) flush(ctx context.Context, last bool) error {
 func (k *taking) stand(id string, v Thread, scope string) {
 	to := k.targets[k.thread]
 	if to.id == "" {
-		to.id, to.title = id, v.Title
+		to.id, to.title, to.keyed = id, v.Title, true
 		k.stored = append(k.stored, engine.Conversation{ID: id, Name: v.Key, SessionKey: v.Key, SessionID: v.ID, Title: v.Title, Scope: scope, Active: true})
 	}
 	if k.thread == k.t.Own {
@@ -400,8 +323,12 @@ func (k *taking) count(result *engine.Appended) {
 	k.report.Messages += result.Added
 	k.report.Events += min(events, result.Added)
 	k.report.Known += len(k.batch) - result.Added
-	if result.VectorErr != nil {
-		k.report.VectorErr = result.VectorErr.Error()
+	k.warn(result.VectorErr)
+}
+
+func (k *taking) warn(err error) {
+	if err != nil {
+		k.report.VectorErr = err.Error()
 	}
 }
 
@@ -438,21 +365,4 @@ func (k *taking) finish(ctx context.Context) error {
 	}
 	k.cursors[end.Path] = end
 	return nil
-}
-
-// scopeOf is the scope of a working directory, or "" where there is none.
-func scopeOf(folder string) string {
-	folder = strings.TrimSpace(folder)
-	if folder == "" {
-		return ""
-	}
-	if scope := "project:" + folder; (engine.Scopes{}).Valid(scope) {
-		return scope
-	}
-	name := []rune(strings.TrimSpace(folder[strings.LastIndexAny(folder, `/\`)+1:]))
-	scope := "custom:" + storable(string(name[max(0, len(name)-60):]))
-	if !(engine.Scopes{}).Valid(scope) {
-		return ""
-	}
-	return scope
 }

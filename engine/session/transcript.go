@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
-	"time"
 
 	"github.com/mallardmem/mallard/engine"
 )
@@ -58,29 +56,6 @@ type Thread struct {
 type Fault struct {
 	Line   int64  `json:"line"` // from 1
 	Reason string `json:"reason"`
-}
-
-// Record is one thing that a transcript says. One of Message, Blocks and Summary is there.
-type Record struct {
-	Thread       int    // index into Threads
-	Line, Offset int64  // where it is; Offset is that of the line's end
-	Key          string // of the message, or of the message that Blocks belong to, or of the summary
-	// Twins are the keys in the parent's transcript of what this would be a copy of: the message, and the blocks that came later.
-	Twins  []string
-	Unique bool // no other transcript of the host has the key for anything else
-
-	Message *engine.Message
-	Blocks  []engine.Block // more of an earlier message
-	Summary *Summary
-}
-
-// Summary stands for every message of its thread before FirstKept.
-type Summary struct {
-	Text      string
-	At        time.Time
-	FirstKept string // the key of the first message that stays; empty: none of those before it
-	Next      string // the key of the first message after it; empty: there is none yet
-	Messages  int    // of the active branch before it in this file; none, where the host began another file
 }
 
 // Change is a message of an earlier Read that left the active branch, or came back to it.
@@ -136,7 +111,7 @@ func (t *Transcript) Read(ctx context.Context, to int64) error {
 	t.backdate()
 	t.format.settle(t)
 	for i, e := range t.entries[:t.since] {
-		if e.kind == message && e.head == i && e.aside != was[i] && was[i] != engine.AsideEvent {
+		if e.kind == message && e.head == i && e.aside != was[i] {
 			for n := range max(e.pieces, 1) {
 				t.left = append(t.left, Change{e.thread, piece(e.key, n), e.aside == engine.AsideOffBranch})
 			}
@@ -194,102 +169,6 @@ func hashOf(text []byte) string {
 // Changes gives the messages of earlier Reads that the last one moved off the active branch or back to it.
 func (t *Transcript) Changes() []Change { return t.left }
 
-// Records gives what the last Read brought, in the order of the lines.
-func (t *Transcript) Records(ctx context.Context) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for i := t.since; i < len(t.entries); i++ {
-			err := ctx.Err()
-			var records []Record
-			if err == nil {
-				records, err = t.recordsOf(i)
-			}
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			for _, r := range records {
-				if !yield(r, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// recordsOf gives what an entry says.
-func (t *Transcript) recordsOf(i int) ([]Record, error) {
-	e := t.entries[i]
-	if e.head != i && e.head >= t.since {
-		return nil, nil // its message has it already
-	}
-	raw, err := t.text(e)
-	if err != nil {
-		return nil, err
-	}
-	messages, err := t.messagesOf(i, raw)
-	if err != nil {
-		return nil, err
-	}
-	record := Record{Thread: e.thread, Line: e.line, Offset: e.offset + e.size, Key: e.key, Unique: e.unique}
-	if e.head != i {
-		head := t.entries[e.head]
-		record.Thread, record.Key, record.Unique, record.Blocks = head.thread, head.key, head.unique, further(e, messages, raw)
-		return []Record{record}, nil
-	}
-	var records []Record
-	for n := range messages {
-		r := record
-		r.Message, r.Key, r.Twins = &messages[n], messages[n].Key, t.twins(i, n)
-		records = append(records, r)
-	}
-	if e.kind == compaction && e.inForce {
-		if said := t.format.summary(e, raw); said != "" {
-			record.Summary = &Summary{Text: said, At: e.at, Messages: t.talkBefore(i)}
-			if e.firstKept != none {
-				record.Summary.FirstKept = t.entries[e.firstKept].key
-			}
-			if next := t.talkAfter(i); next != none {
-				record.Summary.Next = t.entries[next].key
-			}
-			records = append(records, record)
-		}
-	}
-	return records, nil
-}
-
-// twins gives the keys of what the nth message of an entry may be a copy of.
-func (t *Transcript) twins(i, n int) []string {
-	e := t.entries[i]
-	if e.twin == "" {
-		return nil
-	}
-	all := []string{piece(e.twin, n)}
-	for _, j := range t.more[i] {
-		all = append(all, t.entries[j].twin)
-	}
-	return all
-}
-
-// talkBefore counts the messages on the active branch of a thread before an entry.
-func (t *Transcript) talkBefore(i int) (n int) {
-	for j, e := range t.entries[:i] {
-		if e.thread == t.entries[i].thread && e.head == j && e.talk() {
-			n++
-		}
-	}
-	return n
-}
-
-// talkAfter gives the first message on the active branch of a thread after an entry, or none.
-func (t *Transcript) talkAfter(i int) int {
-	for j := i + 1; j < len(t.entries); j++ {
-		if e := t.entries[j]; e.thread == t.entries[i].thread && e.head == j && e.talk() {
-			return j
-		}
-	}
-	return none
-}
-
 // keys gives every key that the last Read came upon.
 func (t *Transcript) keys() (all []string) {
 	for i, e := range t.entries[t.since:] {
@@ -310,60 +189,6 @@ func (t *Transcript) keys() (all []string) {
 		all = append(all, c.Key)
 	}
 	return all
-}
-
-// messagesOf gives the messages that begin with an entry, complete as far as the file was read.
-func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
-	e := t.entries[i]
-	messages, err := t.format.messages(e, raw)
-	if err != nil {
-		return nil, fmt.Errorf("line %d: %w: %w", e.line, errUnreadable, err)
-	}
-	if e.head != i {
-		return messages, nil
-	}
-	for n := range messages {
-		m := &messages[n]
-		m.Key, m.SaidAt, m.Session = piece(e.key, n), e.at, t.Threads[e.thread].ID
-		switch {
-		case m.SetAside != "":
-		case e.kind != message:
-			m.SetAside = engine.AsideEvent
-		case e.aside != "":
-			m.SetAside = e.aside
-		case e.beyond:
-			m.SetAside = engine.AsideNew
-		}
-	}
-	messages[0].Raw = raw
-	for _, j := range t.more[i] {
-		later := t.entries[j]
-		raw, err := t.text(later)
-		if err != nil {
-			return nil, err
-		}
-		parts, err := t.format.messages(later, raw)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w: %w", later.line, errUnreadable, err)
-		}
-		messages[0].Blocks = append(messages[0].Blocks, further(later, parts, raw)...)
-	}
-	return messages, nil
-}
-
-// further gives the blocks of a line that goes on with an earlier message, with the line kept beside the first.
-func further(e *entry, messages []engine.Message, raw []byte) (blocks []engine.Block) {
-	for _, m := range messages {
-		blocks = append(blocks, m.Blocks...)
-	}
-	if len(blocks) == 0 {
-		blocks = []engine.Block{{Type: "empty"}}
-	}
-	for n := range blocks {
-		blocks[n].Key = piece(e.key, n)
-	}
-	blocks[0].Raw = raw
-	return blocks
 }
 
 // text reads the line of an entry again.

@@ -218,3 +218,37 @@ func TestImportScopes(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionKey: the dialogue of a key goes on in one conversation when the host begins another session of it.
+func TestSessionKey(t *testing.T) {
+	e := open(t)
+	folder := t.TempDir()
+	index := func(id string) {
+		write(t, filepath.Join(folder, "sessions.json"), `{"agent:main:main":{"sessionId":"`+id+`"}}`)
+	}
+	talk := func(id, said string) {
+		write(t, filepath.Join(folder, id+".jsonl"), `{"type":"session","version":3,"id":"`+id+`","timestamp":"2026-02-08T12:00:00Z","cwd":"/w"}`+"\n"+
+			`{"type":"message","id":"1","parentId":null,"timestamp":"2026-02-08T12:00:01Z","message":{"role":"user","content":"`+said+`"}}`+"\n")
+	}
+	index("one")
+	talk("one", "good morning")
+	imported(t, e, folder)
+	index("two")
+	talk("two", "good evening")
+	imported(t, e, folder)
+	c, err := e.Conversation(t.Context(), "agent:main:main", "")
+	if err != nil || c.Messages != 4 || c.SessionID != "two" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := e.ResetSession(t.Context(), engine.ArchiveRequest{SessionKey: "agent:main:main"}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(folder, "two.jsonl"), read(t, filepath.Join(folder, "two.jsonl"))+
+		`{"type":"message","id":"2","parentId":"1","timestamp":"2026-02-08T12:00:02Z","message":{"role":"user","content":"after the reset"}}`+"\n")
+	if report := imported(t, e, folder); report.Messages != 1 {
+		t.Errorf("%+v", report)
+	}
+	if c, err := e.Conversation(t.Context(), "agent:main:main", ""); err != nil || c.Messages != 1 || !c.Active {
+		t.Errorf("after the reset: %+v, %v", c, err)
+	}
+}
