@@ -30,7 +30,7 @@ ending of one, of six characters or more.`,
 	}
 	cmd.AddCommand(list, newConversationShowCommand(a), newConversationTreeCommand(a), newConversationContextCommand(a), newConversationAssembleCommand(a),
 		newConversationCompactCommand(a), newConversationRewriteCommand(a), newConversationDissolveCommand(a),
-		newConversationGrepCommand(a), newConversationDescribeCommand(a), newConversationExpandCommand(a), newConversationFileCommand(a),
+		newConversationGrepCommand(a), newConversationDescribeCommand(a), newConversationExpandCommand(a), newConversationAskCommand(a), newConversationFileCommand(a),
 		newConversationNewCommand(a), newConversationResetCommand(a), newConversationArchiveCommand(a), newConversationBackupCommand(a))
 	return cmd
 }
