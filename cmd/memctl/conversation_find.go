@@ -100,14 +100,14 @@ and with what expanding each of them costs.`,
 }
 
 func newConversationExpandCommand(a *app) *cobra.Command {
-	r := engine.ExpandRequest{Depth: 3}
+	r := engine.ExpandRequest{Depth: 3, Messages: true}
 	cmd := &cobra.Command{
 		Use:   "expand ID…",
 		Short: "Print what summaries stand for",
-		Long: `Expand walks down from summaries to what they were made from, up to --depth levels and --cap tokens, and prints that. With --messages it
-goes down to the messages.`,
+		Long: `Expand walks down from summaries to what they were made from, down to the messages, up to --depth levels and --cap tokens, and prints that.
+With --messages=false it stops at the lowest summaries.`,
 		Example: `  memctl conversation expand 7h4k2m9q
-  memctl conversation expand 7h4k2m9q --messages --cap 8000`,
+  memctl conversation expand 7h4k2m9q --messages=false --cap 8000`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.IDs, r.Agent = args, a.agent
@@ -122,7 +122,7 @@ goes down to the messages.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&r.Depth, "depth", r.Depth, "how many levels down, 1 to 10")
-	f.BoolVar(&r.Messages, "messages", false, "go down to the messages")
+	f.BoolVar(&r.Messages, "messages", r.Messages, "go down to the messages")
 	f.IntVar(&r.TokenCap, "cap", 0, "at most so many tokens (default that of the configuration)")
 	return cmd
 }
