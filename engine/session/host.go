@@ -145,11 +145,6 @@ func isObject(raw []byte) bool {
 	return len(raw) > 0 && raw[0] == '{'
 }
 
-func isArray(raw []byte) bool {
-	raw = bytes.TrimLeft(raw, " \t\r\n")
-	return len(raw) > 0 && raw[0] == '['
-}
-
 // checkHost refuses a host that is not known; empty means that the file tells.
 func checkHost(h Host) error {
 	if h != "" && !slices.Contains(Hosts(), h) {
