@@ -113,11 +113,16 @@ type messageLine struct {
 	Text         string `json:"text"`
 	Time         any    `json:"time"`
 	Caption      string `json:"caption"`
+	// A line without them has the key that it had before there were any.
+	Content  json.RawMessage `json:"content,omitempty"`
+	Blocks   []Block         `json:"blocks,omitempty"`
+	SetAside SetAside        `json:"set_aside,omitempty"`
 }
 
 // ImportMessages reads messages, one JSON object per line: conversation and text, and as they are known key, session, role,
-// speaker, time and caption. Lines of a conversation are appended in their order. A line without a key gets one from what it
-// says and how often the file has said it before, so reading a file twice adds nothing.
+// speaker, time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message
+// (ContentOf). Lines of a conversation are appended in their order. A line without a key gets one from what it says and how often the
+// file has said it before, so reading a file twice adds nothing.
 func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q ImportRequest) (*Imported, error) {
 	result := &Imported{}
 	said := map[string]int{}
@@ -180,7 +185,13 @@ func (e *Engine) parseMessage(line []byte, said map[string]int) (conversation st
 	if err := checkText("conversation", l.Conversation); err != nil {
 		return "", nil, err
 	}
-	m = &Message{Key: l.Key, Session: l.Session, Role: l.Role, Speaker: l.Speaker, Text: l.Text, SaidAt: at, Caption: l.Caption}
+	m = &Message{Key: l.Key, Session: l.Session, Role: l.Role, Speaker: l.Speaker, Text: l.Text, SaidAt: at, Caption: l.Caption, Blocks: l.Blocks,
+		SetAside: l.SetAside}
+	if l.Content != nil && l.Text == "" && l.Blocks == nil {
+		if m.Text, m.Blocks, err = ContentOf(l.Content); err != nil {
+			return "", nil, err
+		}
+	}
 	if m.Key == "" {
 		b, err := json.Marshal(l)
 		if err != nil {

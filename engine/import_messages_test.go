@@ -126,3 +126,32 @@ func TestImportMessagesInManyTransactions(t *testing.T) {
 		t.Errorf("%v, %v", all, err)
 	}
 }
+
+func TestImportMessagesWithBlocks(t *testing.T) {
+	lines := strings.Join([]string{
+		`{"conversation": "a", "role": "assistant", "text": "I look.", "blocks": [{"type": "text", "text": "I look."}, {"type": "tool_call", "call_id": "t", "tool": "read", "input": "{}"}]}`,
+		`{"conversation": "a", "role": "tool", "blocks": [{"type": "tool_result", "call_id": "t", "output": "reeds"}], "set_aside": "off_branch"}`,
+		`{"conversation": "a", "role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Reeds."}]}`,
+		`{"conversation": "a", "role": "user", "content": "thanks"}`,
+		`{"conversation": "a", "text": "one", "blocks": [{"type": "text", "text": "another"}]}`,
+		`{"conversation": "a", "text": "x", "set_aside": "purged"}`,
+		`{"conversation": "a", "blocks": [{"text": "of no type"}]}`,
+	}, "\n")
+	e := enginetest.Open(t, engine.Options{})
+	for _, created := range []int{4, 0} {
+		got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), engine.ImportRequest{})
+		if err != nil || got.Lines != 7 || got.Created != created || got.Known != 4-created || len(got.Faults) != 3 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	want := []*engine.Message{
+		{Seq: 1, Role: "assistant", Text: "I look.", Tokens: 2 + 2, Blocks: []engine.Block{{Type: engine.TextBlock, Text: "I look."}, {Type: engine.ToolCallBlock, CallID: "t", Tool: "read", Input: "{}"}}},
+		{Seq: 2, Role: "tool", Tokens: 2, Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t", Output: "reeds"}}, SetAside: engine.AsideOffBranch, SetAsideAt: noon},
+		{Seq: 3, Role: "assistant", Text: "Reeds.", Tokens: 2, Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "hm", Raw: []byte(`{"type": "thinking", "thinking": "hm"}`)}, {Type: engine.TextBlock, Text: "Reeds."}}},
+		{Seq: 4, Role: "user", Text: "thanks", Tokens: 2},
+	}
+	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "SaidAt")
+	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
