@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -56,7 +57,23 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 		}
 		messages[i] = &m
 	}
-	taken, vectorErr, err := e.takeIn(ctx, messages)
+	known, err := e.knownBefore(ctx, of, messages)
+	if err != nil {
+		return nil, fmt.Errorf("append: %w", err)
+	}
+	result, err := e.appendNew(ctx, r, messages, known)
+	if errors.Is(err, errUnprepared) {
+		result, err = e.appendNew(ctx, r, messages, nil)
+	}
+	return result, err
+}
+
+// errUnprepared: a message that was known is not any more, for its conversation was purged or archived meanwhile.
+var errUnprepared = errors.New("message is not prepared")
+
+// appendNew makes messages ready that are not known, and writes them.
+func (e *Engine) appendNew(ctx context.Context, r AppendRequest, messages []*Message, known map[string]string) (*Appended, error) {
+	taken, vectorErr, err := e.takeIn(ctx, messages, known)
 	if err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
@@ -67,8 +84,14 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 			return err
 		}
 		result.ConversationID = conversation.ID
+		if r.Conversation == conversation.ID { // an id tells a gate nothing
+			result.Skipped = e.opts.Conversation.gate(conversationOf{key: conversation.SessionKey, session: conversation.SessionID})
+		}
+		if result.Skipped != "" {
+			return nil
+		}
 		from := conversation.nextSeq
-		if err := e.insertMessages(ctx, c, conversation, taken, result); err != nil {
+		if err := e.insertMessages(ctx, c, conversation, messages, taken, result); err != nil {
 			return err
 		}
 		if result.Added > 0 && e.opts.Conversation.PruneHeartbeats && slices.ContainsFunc(messages, (*Message).acknowledges) {
@@ -88,8 +111,8 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 }
 
 // insertMessages writes those messages that the conversation does not have.
-func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation *Conversation, all []*intake, result *Appended) error {
-	known, err := knownKeys(ctx, c, conversation.ID, all)
+func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation *Conversation, messages []*Message, all []*intake, result *Appended) error {
+	known, err := knownKeys(ctx, c, conversation.ID, messages)
 	if err != nil {
 		return err
 	}
@@ -108,6 +131,9 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 		if id, ok := known[m.Key]; ok && m.Key != "" {
 			result.IDs = append(result.IDs, id)
 			continue
+		}
+		if x.document == nil {
+			return errUnprepared
 		}
 		m.ID, m.ConversationID, m.Seq = e.opts.NewID(messagePrefix, m.RecordedAt), conversation.ID, conversation.nextSeq
 		conversation.nextSeq++
@@ -137,15 +163,38 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 	return err
 }
 
-// knownKeys gives the ids of messages that the conversation has already, by their keys.
-func knownKeys(ctx context.Context, c *connection, conversationID string, all []*intake) (map[string]string, error) {
-	known := map[string]string{}
-	var keys []string
-	for _, x := range all {
-		if x.message.Key != "" {
-			keys = append(keys, x.message.Key)
+// fewKeys is how many messages are rather prepared in vain than looked up before: a chat brings new ones, an import may not.
+const fewKeys = 4
+
+// knownBefore gives what knownKeys does, where preparing messages that are known would take long. It is no promise: they are looked up again.
+func (e *Engine) knownBefore(ctx context.Context, of conversationOf, messages []*Message) (known map[string]string, err error) {
+	if len(keysOf(messages)) <= fewKeys {
+		return nil, nil
+	}
+	err = e.read(ctx, "known messages", func(c *connection) error {
+		v, err := resolveConversation(ctx, c, of)
+		if err != nil || v == nil {
+			return err
+		}
+		known, err = knownKeys(ctx, c, v.ID, messages)
+		return err
+	})
+	return known, err
+}
+
+func keysOf(messages []*Message) (keys []string) {
+	for _, m := range messages {
+		if m.Key != "" {
+			keys = append(keys, m.Key)
 		}
 	}
+	return keys
+}
+
+// knownKeys gives the ids of messages that the conversation has already, by their keys.
+func knownKeys(ctx context.Context, c *connection, conversationID string, messages []*Message) (map[string]string, error) {
+	known := map[string]string{}
+	keys := keysOf(messages)
 	if len(keys) == 0 {
 		return known, nil
 	}

@@ -73,6 +73,8 @@ type ConversationOptions struct {
 	MaxExpandTokens int `toml:"max_expand_tokens"`
 	// LargeFileTokens is from how many tokens on a file or a tool's output is kept apart, with a summary in its place. Default 25,000.
 	LargeFileTokens int `toml:"large_file_token_threshold"`
+	// SummarizeFiles lets the model say what a text that is kept apart holds. Default false: its beginning, end and headings do.
+	SummarizeFiles bool `toml:"summarize_large_files"`
 	// BootstrapMaxTokens bounds what the import of a transcript puts into the context. Default 0.3 of LeafChunkTokens, at least 6,000.
 	BootstrapMaxTokens int `toml:"bootstrap_max_tokens"`
 	// NewSessionRetainDepth is from which depth on summaries stay in the context when a new session begins. Default 2; -1: everything.

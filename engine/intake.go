@@ -15,18 +15,24 @@ type intake struct {
 	document *document
 }
 
-// takeIn makes messages ready: what is large is put apart, words and vectors are made. A message that can't be recalled has neither.
-func (e *Engine) takeIn(ctx context.Context, messages []*Message) (all []*intake, vectorErr, err error) {
+// takeIn makes messages ready: what is large is put apart, words and vectors are made. A message that can't be recalled has neither. Those
+// whose key is known stay as they are, without a document.
+func (e *Engine) takeIn(ctx context.Context, messages []*Message, known map[string]string) (all []*intake, vectorErr, err error) {
+	var fresh []*intake
 	for _, m := range messages {
 		x := &intake{message: m, payloads: payloads{}}
+		all = append(all, x)
+		if known[m.Key] != "" {
+			continue
+		}
 		e.keepLarge(ctx, x, m.Blocks)
 		x.keepRaw(m.Blocks)
 		if err := e.putAllApart(x.payloads); err != nil {
 			return nil, nil, err
 		}
-		all = append(all, x)
+		fresh = append(fresh, x)
 	}
-	vectorErr, err = e.document(ctx, all)
+	vectorErr, err = e.document(ctx, fresh)
 	return all, vectorErr, err
 }
 

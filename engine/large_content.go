@@ -5,7 +5,6 @@ import (
 	"context"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mallardmem/mallard/engine/text"
 )
@@ -135,12 +134,4 @@ func (e *Engine) keepContent(ctx context.Context, x *intake, name, kind string, 
 		SHA256: x.payloads.add(content), Summary: e.explore(ctx, name, kind, content), CreatedAt: at}
 	x.files = append(x.files, f)
 	return f
-}
-
-// explore says in short what a content holds.
-func (e *Engine) explore(ctx context.Context, name, kind string, content []byte) string {
-	if !utf8.Valid(content) {
-		return "No text: " + or(kind, "bytes") + "."
-	}
-	return text.Explore(name, kind, content)
 }

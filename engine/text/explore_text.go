@@ -66,14 +66,7 @@ func (d *digest) prose() {
 		inWord = !space
 	}
 	d.line("Text, %s characters, %s words, %s lines.", d.characters(), d.count(words), d.lines())
-	var headings []string
-	seen := map[string]bool{}
-	for line := range strings.Lines(d.sample) {
-		if line = strings.TrimSpace(line); isHeading(line) && !collect(&headings, seen, oneLine(strings.Trim(line, "# "), headingWidth), maxHeadings) {
-			break
-		}
-	}
-	d.list("Headings: ", "; ", headings)
+	d.list("Headings: ", "; ", Headings(d.sample))
 	end := d.sample
 	if d.partial {
 		end = clean(string(d.content[len(d.content)-8*excerptWidth:]))
@@ -84,6 +77,18 @@ func (d *digest) prose() {
 			d.line("Ends: %s", last)
 		}
 	}
+}
+
+// Headings returns the first 18 headings of a text, each once: Markdown headings, and lines in capitals.
+func Headings(s string) []string {
+	var headings []string
+	seen := map[string]bool{}
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); isHeading(line) && !collect(&headings, seen, oneLine(strings.Trim(line, "# "), headingWidth), maxHeadings) {
+			break
+		}
+	}
+	return headings
 }
 
 // isHeading reports a Markdown heading, or a line of seven or more capitals, digits, spaces and : _ - with a letter among them.

@@ -1,0 +1,170 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestConversationsByKeyAndSession appends a message at a time, and says in which conversation it lands.
+func TestConversationsByKeyAndSession(t *testing.T) {
+	for name, steps := range map[string][]struct {
+		request engine.AppendRequest
+		lands   int // number of the conversation, in the order they are made
+		name    string
+	}{
+		"a key goes on in another session": {
+			{engine.AppendRequest{SessionKey: "k", SessionID: "s1"}, 1, "k"}, {engine.AppendRequest{SessionKey: "k", SessionID: "s2"}, 1, "k"}, {engine.AppendRequest{SessionKey: "k"}, 1, "k"},
+			{engine.AppendRequest{SessionID: "s2"}, 1, "k"}, {engine.AppendRequest{SessionID: "s1"}, 2, "s1"}, {engine.AppendRequest{Conversation: "k"}, 1, "k"}},
+		"a session gets a key": {
+			{engine.AppendRequest{SessionID: "s"}, 1, "s"}, {engine.AppendRequest{SessionID: "s", SessionKey: "k"}, 1, "k"}, {engine.AppendRequest{SessionKey: "k"}, 1, "k"},
+			{engine.AppendRequest{SessionID: "s", SessionKey: "l"}, 2, "l"}},
+		"a name is a key": {
+			{engine.AppendRequest{Conversation: "c"}, 1, "c"}, {engine.AppendRequest{SessionKey: "c"}, 1, "c"}, {engine.AppendRequest{Conversation: "c", SessionID: "s"}, 1, "c"}, {engine.AppendRequest{SessionID: "s"}, 1, "c"}},
+		"a key and a session of one name are two": {
+			{engine.AppendRequest{SessionID: "x"}, 1, "x"}, {engine.AppendRequest{SessionKey: "x"}, 2, ""}, {engine.AppendRequest{SessionKey: "x", SessionID: "y"}, 2, ""}, {engine.AppendRequest{SessionID: "x"}, 1, "x"}},
+		"a session takes a key that is another's name": {
+			{engine.AppendRequest{SessionID: "x"}, 1, "x"}, {engine.AppendRequest{SessionID: "y"}, 2, "y"}, {engine.AppendRequest{SessionID: "y", SessionKey: "x"}, 2, "y"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{})
+			made := map[string]int{}
+			for i, step := range steps {
+				step.request.Messages = []engine.Message{{Text: fmt.Sprint(i)}}
+				id := appended(t, e, step.request).ConversationID
+				if made[id] == 0 {
+					made[id] = len(made) + 1
+				}
+				v, err := e.Conversation(t.Context(), id, "")
+				if err != nil || made[id] != step.lands || step.name != "" && v.Name != step.name {
+					t.Errorf("step %d lands in conversation %d, %+v, %v, want %d", i, made[id], v, err, step.lands)
+				}
+			}
+		})
+	}
+}
+
+func TestArchivedSessionsAreReusedOnlyWithoutAKey(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for key, same := range map[string]bool{"": true, "k": false} {
+		r := engine.AppendRequest{SessionKey: key, SessionID: "s" + key, Messages: []engine.Message{{Text: "x"}}}
+		first := appended(t, e, r).ConversationID
+		if _, err := e.Archive(t.Context(), engine.ArchiveRequest{Conversation: first}); err != nil {
+			t.Fatal(err)
+		}
+		if second := appended(t, e, r).ConversationID; (second == first) != same {
+			t.Errorf("key %q: %s, then %s", key, first, second)
+		}
+	}
+}
+
+func TestGates(t *testing.T) {
+	no := false
+	for _, test := range []struct {
+		name, pattern, session string
+		ignored                bool
+	}{
+		{"Y1", "agent:*:cron:**", "agent:main:cron:daily:1", true}, {"Y2", "agent:*", "agent:main:x", false}, {"Y2", "agent:*", "agent:main", true},
+		{"Y3", "a.b", "axb", false}, {"Y3", "a.b", "a.b", true}, {"Y4", "**:x", "p:q:x", true}, {"an end", "a:*", "a:b:", false}, {"nothing", "a*", "a", true},
+	} {
+		for _, r := range []engine.AppendRequest{{SessionKey: test.session}, {Conversation: test.session}, {SessionID: test.session}} {
+			r.Messages = []engine.Message{{Text: "x"}}
+			e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"other", test.pattern}}})
+			if got := appended(t, e, r); (got.Skipped == "session excluded") != test.ignored || (got.Added == 0) != test.ignored {
+				t.Errorf("%s: %s of %+v: %+v", test.name, test.pattern, r, got)
+			}
+			e = enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}}})
+			if got := appended(t, e, r); (got.Skipped == "stateless session") != (test.ignored && r.SessionID == "") {
+				t.Errorf("%s: stateless %s of %+v: %+v", test.name, test.pattern, r, got)
+			}
+			e = enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}, SkipStateless: &no}})
+			if got := appended(t, e, r); got.Added != 1 {
+				t.Errorf("%s: stateless sessions are written: %+v", test.name, got)
+			}
+		}
+	}
+}
+
+func TestGateOfAnID(t *testing.T) {
+	path := t.TempDir() + "/mallard.db"
+	e := enginetest.OpenAt(t, path, engine.Options{})
+	id := appended(t, e, engine.AppendRequest{SessionKey: "agent:x", Messages: []engine.Message{{Text: "x"}}}).ConversationID
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = enginetest.OpenAt(t, path, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"agent:*"}}})
+	if got := appended(t, e, engine.AppendRequest{Conversation: id, Messages: []engine.Message{{Text: "y"}}}); got.Skipped == "" || len(messagesOf(t, e, id)) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestConversationOptionsRefuse(t *testing.T) {
+	for want, o := range map[string]engine.ConversationOptions{
+		"estimator": {Estimator: "bytes"}, "timezone": {Timezone: "Mars/Olympus"}, "context_threshold": {ContextThreshold: 1.5}, "leaf_min_fanout": {LeafMinFanout: 1},
+		"large_file_token_threshold": {LargeFileTokens: -1}, "new_session_retain_depth": {NewSessionRetainDepth: pointer(-2)}, "summary_timeout": {SummaryTimeout: -1},
+		"ignore_session_patterns": {IgnoreSessions: []string{"\xff"}}, "fallback_max_tokens": {FallbackMaxTokens: 10},
+	} {
+		_, err := engine.Open(t.Context(), ":memory:", engine.Options{Conversation: o})
+		if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), want+" is") {
+			t.Errorf("%v, want it to name %s", err, want)
+		}
+	}
+}
+
+// TestEstimatorOfAConversation: a conversation keeps the estimator that it began with.
+func TestEstimatorOfAConversation(t *testing.T) {
+	path := t.TempDir() + "/mallard.db"
+	var tokens []int
+	for _, estimator := range []string{"weighted", "chars4"} {
+		e := enginetest.OpenAt(t, path, engine.Options{Conversation: engine.ConversationOptions{Estimator: estimator}})
+		for _, name := range []string{"c", estimator} {
+			appended(t, e, engine.AppendRequest{Conversation: name, Messages: []engine.Message{{Text: "日本語日本語"}}})
+		}
+		added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageID: messagesOf(t, e, "c")[0].ID, Blocks: []engine.Block{{Type: engine.TextBlock, Text: "日本"}}})
+		all := append(messagesOf(t, e, "c"), messagesOf(t, e, estimator)...)
+		for _, m := range all[len(all)-2:] {
+			tokens = append(tokens, m.Tokens)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]int{13, 9, 9, 2}, tokens); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAppendsAtOnce(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Conversation: engine.ConversationOptions{LargeFileTokens: 100}})
+	const writers, each = 6, 12
+	var wait sync.WaitGroup
+	for w := range writers {
+		for _, conversation := range []string{"shared", fmt.Sprint("own", w)} {
+			wait.Go(func() {
+				for i := range each {
+					say := []engine.Message{{Text: fmt.Sprint("said by ", w), Key: fmt.Sprint(w, ":", i)}, {Role: "tool", Text: strings.Repeat(fmt.Sprint("large ", i, " "), 60), Key: fmt.Sprint("t", i)}}
+					if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: conversation, Messages: say}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wait.Wait()
+	for conversation, want := range map[string]int{"shared": writers*each + each, "own0": 2 * each, "own5": 2 * each} {
+		all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: conversation, Limit: 1000})
+		if err != nil || len(all) != want || all[want-1].Seq != want {
+			t.Errorf("%s has %d messages, want %d; %v", conversation, len(all), want, err)
+		}
+	}
+	if files, _ := filesOf(t, e, "shared"); len(files) != each {
+		t.Errorf("%d large files, want one for each key", len(files))
+	}
+}

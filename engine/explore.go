@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/prompts"
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+const (
+	// exploredWhole is up to how many characters a text is shown to the model whole; of a longer one, its beginning, middle and end, of
+	// exploredPiece characters each.
+	exploredWhole = 4800
+	exploredPiece = 2400
+	// exploredTokens is how long the model's answer may be: 300 words, and some.
+	exploredTokens = 600
+	// explorations is what the calls of the model are counted under: contents are explored before it is known where they go.
+	explorations = "large files"
+)
+
+// explore says in short what a content holds. Of a text a model says it, where ConversationOptions.SummarizeFiles asks for that; else, and
+// where the model fails, it is what can be counted and picked. It may take long, and needs no lock.
+func (e *Engine) explore(ctx context.Context, name, kind string, content []byte) string {
+	if !utf8.Valid(content) {
+		return "No text: " + or(kind, "bytes") + "."
+	}
+	if e.opts.Conversation.SummarizeFiles && e.opts.LLM != nil && text.DetectKind(name, kind) == text.KindText {
+		if answer := e.askToExplore(ctx, name, kind, string(content)); answer != "" {
+			return answer
+		}
+	}
+	return text.Explore(name, kind, content)
+}
+
+// askToExplore calls the model once; without an answer it gives none.
+func (e *Engine) askToExplore(ctx context.Context, name, kind, content string) string {
+	if e.model.closed(explorations, false) != "" || !e.model.spend(explorations) {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.opts.Conversation.SummaryTimeout))
+	defer cancel()
+	prompt := prompts.File(prompts.FileInput{Name: name, MIME: kind, Headers: text.Headings(content), Parts: piecesOf(content)})
+	answer, err := e.opts.LLM.Complete(ctx, prompts.System(), prompt, exploredTokens)
+	e.model.answered(err)
+	if err != nil || e.estimator.Tokens(answer) > 2*exploredTokens {
+		return ""
+	}
+	return strings.TrimSpace(cleanText(answer))
+}
+
+// piecesOf gives a text whole, or its beginning, middle and end.
+func piecesOf(s string) []string {
+	runes := []rune(s)
+	if len(runes) <= exploredWhole {
+		return []string{s}
+	}
+	middle := (len(runes) - exploredPiece) / 2
+	return []string{string(runes[:exploredPiece]), string(runes[middle : middle+exploredPiece]), string(runes[len(runes)-exploredPiece:])}
+}

@@ -1,0 +1,57 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+func TestAModelExploresTexts(t *testing.T) {
+	prose := "# Herons\n\n" + strings.Repeat("They stand in the shallows. ", 100)
+	for _, test := range []struct {
+		name, file, body string
+		off              bool
+		llm              *enginetest.LLM
+		calls            int
+		says             string
+	}{
+		{"a text", "notes.txt", prose, false, answers("  A heron's day.\n"), 1, "A heron's day."},
+		{"the option is off", "notes.txt", prose, true, answers("A heron's day."), 0, "Headings: Herons"},
+		{"no text but a table", "a.csv", "name,legs\n" + strings.Repeat("heron,2\n", 400), false, answers("A table."), 0, "400 rows"},
+		{"no text at all", "a.bin", strings.Repeat("\xff", 4000), false, answers("Bytes."), 0, "No text"},
+		{"the model is down", "notes.txt", prose, false, answers(errors.New("down")), 1, "Headings: Herons"},
+		{"the answer is blank", "notes.txt", prose, false, answers(" \n"), 1, "Headings: Herons"},
+		{"the answer is far too long", "notes.txt", prose, false, answers(enginetest.Tokens(5000)), 1, "Headings: Herons"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: engine.ConversationOptions{SummarizeFiles: !test.off}})
+			appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: []engine.Block{{Type: engine.FileBlock, FileName: test.file, Data: []byte(test.body)}}}}})
+			files, _ := filesOf(t, e, "c")
+			if len(test.llm.Calls()) != test.calls || !strings.Contains(files[0].Summary, test.says) {
+				t.Errorf("%d calls, %q", len(test.llm.Calls()), files[0].Summary)
+			}
+		})
+	}
+}
+
+func TestExploringIsBounded(t *testing.T) {
+	llm := answers("in short")
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: engine.ConversationOptions{SummarizeFiles: true, LargeFileTokens: 100, SummaryMaxCalls: 6}})
+	var say []engine.Message
+	for i := range 8 {
+		say = append(say, engine.Message{Key: fmt.Sprint(i), Text: fmt.Sprint(i, strings.Repeat(" heron", 2000))})
+	}
+	for range 2 { // the second time all are known, and the model is not asked
+		appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
+	}
+	if calls := llm.Calls(); len(calls) != 6 || strings.Count(calls[0].Prompt, "heron heron") < 3 || len(calls[0].Prompt) > 10_000 {
+		t.Errorf("%d calls", len(calls))
+	}
+	if files, _ := filesOf(t, e, "c"); len(files) != 8 || files[0].Summary != "in short" || files[7].Summary == "in short" {
+		t.Errorf("%d files", len(files))
+	}
+}

@@ -1,0 +1,150 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestBlocksAreKeptWhole writes blocks of every kind and reads them back.
+func TestBlocksAreKeptWhole(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	blocks := []engine.Block{
+		{Type: engine.TextBlock, Text: "so", Key: "b1", Raw: []byte("\xff\x00")},
+		{Type: engine.ThinkingBlock, Text: "hm", Raw: []byte(strings.Repeat("r", 1<<17))},
+		{Type: engine.ToolCallBlock, CallID: "t", Tool: "read", Input: ""},
+		{Type: engine.ToolResultBlock, CallID: "t", Tool: "read", Output: "", IsError: true},
+		{Type: engine.FileBlock, FileName: "a", MIME: "text/plain", Text: "inline"},
+	}
+	for _, host := range []engine.BlockType{"patch", "subtask", "compaction", "step_start", "step_finish", "snapshot", "agent", "retry", "the host's own"} {
+		blocks = append(blocks, engine.Block{Type: host, Key: string(host)})
+	}
+	raw := []byte(strings.Repeat("line", 1<<15))
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "assistant", Blocks: blocks, Raw: raw}, {Text: "plain", Raw: []byte("short")}}})
+	all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c", Raw: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(blocks, all[0].Blocks); diff != "" || string(all[0].Raw) != string(raw) || string(all[1].Raw) != "short" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if m := all[0]; m.Text != "so" || m.Tokens != 1+1+2 {
+		t.Errorf("%q, %d tokens", m.Text, m.Tokens)
+	}
+	kinds, err := e.Query(t.Context(), "SELECT string_agg(kind::VARCHAR, ' ' ORDER BY ordinal) FROM parts", 1)
+	if want := "text reasoning tool tool file patch subtask compaction step_start step_finish snapshot agent retry agent"; err != nil || kinds.Rows[0][0] != want {
+		t.Errorf("%v, %v, want %s", kinds, err, want)
+	}
+}
+
+func TestTokensOfMessages(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for i, test := range []struct {
+		message engine.Message
+		want    int
+	}{
+		{engine.Message{Text: "four"}, 1},
+		{engine.Message{Text: "fours"}, 2},
+		{engine.Message{Text: "four", Caption: "four"}, 2},
+		{engine.Message{Text: "𝄞𝄞"}, 1},
+		{engine.Message{Blocks: []engine.Block{}}, 0},
+		{engine.Message{Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "not counted"}}}, 0},
+		{engine.Message{Blocks: []engine.Block{{Type: engine.ToolCallBlock, Tool: "abcd", Input: "efgh"}}}, 2},
+		{engine.Message{Blocks: []engine.Block{{Type: engine.ToolResultBlock, Tool: "not counted", Output: "abcdefgh"}}}, 2},
+		{engine.Message{Blocks: []engine.Block{{Type: engine.ImageBlock, Text: "https://example.org/a.png"}, {Type: engine.ImageBlock, Data: []byte("x")}}}, 3200},
+		{engine.Message{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "abc"}, {Type: engine.TextBlock, Text: " "}, {Type: engine.TextBlock, Text: "efgh"}}}, 2},
+		{engine.Message{Text: "beside", Blocks: []engine.Block{{Type: engine.ToolCallBlock, Tool: "f"}}}, 3},
+		{engine.Message{Blocks: []engine.Block{{Type: "notice", Text: "news"}}}, 1},
+	} {
+		name := fmt.Sprint("c", i)
+		appended(t, e, engine.AppendRequest{Conversation: name, Messages: []engine.Message{test.message}})
+		if got := messagesOf(t, e, name)[0]; got.Tokens != test.want {
+			t.Errorf("%+v has %d tokens, want %d", test.message, got.Tokens, test.want)
+		}
+	}
+}
+
+// TestTextBesideBlocks: what a message says is what its blocks say.
+func TestTextBesideBlocks(t *testing.T) {
+	call := engine.Block{Type: engine.ToolCallBlock, Tool: "f"}
+	for _, test := range []struct {
+		text   string
+		blocks []engine.Block
+		want   string // "" an error
+		parts  int
+	}{
+		{"said", []engine.Block{{Type: engine.TextBlock, Text: "said"}, call}, "said", 2},
+		{"said", []engine.Block{call}, "said", 2},
+		{"", []engine.Block{{Type: engine.TextBlock, Text: "a"}, call, {Type: engine.TextBlock, Text: "b"}}, "a\nb", 3},
+		{"a\nb", []engine.Block{{Type: engine.TextBlock, Text: "a"}, call, {Type: engine.TextBlock, Text: "b"}}, "a\nb", 3},
+		{"other", []engine.Block{{Type: engine.TextBlock, Text: "said"}}, "", 0},
+	} {
+		e := enginetest.Open(t, engine.Options{})
+		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "assistant", Text: test.text, Blocks: test.blocks}}})
+		if test.want == "" {
+			if !errors.Is(err, engine.ErrInvalid) {
+				t.Errorf("%+v: %v, want ErrInvalid", test, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := messagesOf(t, e, "c")[0]; m.Text != test.want || len(m.Blocks) != test.parts {
+			t.Errorf("%+v: %+v", test, m)
+		}
+	}
+}
+
+func TestAThousandBlocks(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	var blocks []engine.Block
+	for i := range 1000 {
+		blocks = append(blocks, engine.Block{Type: []engine.BlockType{engine.TextBlock, engine.ToolCallBlock, engine.ToolResultBlock}[i%3], Text: "heron", CallID: fmt.Sprint(i), Input: "{}", Output: "out"})
+	}
+	for i := range blocks {
+		if blocks[i].Type != engine.TextBlock {
+			blocks[i].Text = ""
+		}
+		if blocks[i].Type != engine.ToolCallBlock {
+			blocks[i].Input = ""
+		}
+		if blocks[i].Type != engine.ToolResultBlock {
+			blocks[i].Output = ""
+		}
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "assistant", Blocks: blocks}}})
+	if diff := cmp.Diff(blocks, messagesOf(t, e, "c")[0].Blocks); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBlocksThatAreNoText(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	dirty := "a\xffb\x00c"
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "assistant", Blocks: []engine.Block{
+		{Type: engine.TextBlock, Text: dirty}, {Type: engine.ToolCallBlock, Tool: dirty, CallID: dirty, Input: "fine"}, {Type: engine.ToolResultBlock, Output: dirty, Raw: []byte("kept")},
+		{Type: engine.FileBlock, FileName: dirty, MIME: dirty}}}}})
+	m := messagesOf(t, e, "c")[0]
+	const clean = "a\uFFFDb\uFFFDc"
+	b := m.Blocks
+	if m.Text != clean || b[0].Text != clean || b[1].Tool != clean || b[1].CallID != clean || b[2].Output != clean || b[3].FileName != clean || b[3].MIME != clean {
+		t.Errorf("%+v", b)
+	}
+	for i, want := range []string{dirty, dirty, "kept", dirty} {
+		if string(b[i].Raw) != want {
+			t.Errorf("block %d has the raw %q, want %q", i, b[i].Raw, want)
+		}
+	}
+	for _, bad := range []engine.Block{{}, {Type: " "}, {Type: "\xff"}, {Type: "text", Key: "\x00"}} {
+		if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: []engine.Block{bad}}}}); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "block 0") {
+			t.Errorf("%+v: %v, want ErrInvalid", bad, err)
+		}
+	}
+}
