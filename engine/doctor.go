@@ -147,6 +147,17 @@ func (d *Diagnosis) note(step string, changed int64) {
 	}
 }
 
+// rowRepairs are the statements that put right what follows from other rows, in their order; each is run until it changes nothing, but at most
+// so many times: levels of summaries are counted one by one.
+var rowRepairs = [...]struct {
+	what, query string
+	most        int
+}{
+	{"leftovers", "doctor_leftovers", 1}, {"parts numbered", "doctor_parts", 1}, {"conversations", "doctor_conversations", 1},
+	{"messages not set aside", "doctor_aside", 1}, {"sources numbered", "doctor_sources", 1}, {"leaves counted", "doctor_leaves", 1},
+	{"summaries counted", "doctor_condensed", mostDeep}, {"context items", "doctor_context", 1}, {"memories superseded", "doctor_superseded", 1},
+}
+
 // repairRows puts right what follows from other rows, all in one transaction.
 func (e *Engine) repairRows(ctx context.Context, d *Diagnosis) error {
 	done := &Diagnosis{}
@@ -156,31 +167,20 @@ func (e *Engine) repairRows(ctx context.Context, d *Diagnosis) error {
 			return err
 		}
 		done.note("messages counted", counted)
-		for _, step := range []struct{ what, query string }{
-			{"leftovers", "doctor_leftovers"}, {"parts numbered", "doctor_parts"}, {"conversations", "doctor_conversations"}, {"", "doctor_archive"},
-			{"messages not set aside", "doctor_aside"}, {"sources numbered", "doctor_sources"}, {"leaves counted", "doctor_leaves"},
-			{"summaries counted", "doctor_condensed"}, {"context items", "doctor_context"}, {"memories superseded", "doctor_superseded"},
-		} {
-			if step.query == "doctor_archive" {
-				changed, err := c.exec(ctx, step.query, sql.Named("at", e.now()))
-				if err != nil {
-					return err
-				}
-				done.note("conversations archived", changed)
-				continue
-			}
-			for range mostDeep {
+		for _, step := range rowRepairs {
+			for range step.most {
 				changed, err := c.changedBy(ctx, sqlfiles.Query(step.query))
 				if err != nil {
 					return queryError(step.query, err)
 				}
-				done.note(step.what, changed)
-				if changed == 0 || step.query != "doctor_condensed" {
+				if done.note(step.what, changed); changed == 0 {
 					break
 				}
 			}
 		}
-		return nil
+		archived, err := c.exec(ctx, "doctor_archive", sql.Named("at", e.now()))
+		done.note("conversations archived", archived)
+		return err
 	})
 	if err == nil {
 		d.Repairs = append(d.Repairs, done.Repairs...)

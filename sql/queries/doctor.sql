@@ -48,9 +48,9 @@ WHERE active AND (id NOT IN (SELECT arg_max(id, (coalesce(last_said_at, created_
         SELECT arg_max(id, (coalesce(last_said_at, created_at), id)) FROM conversations WHERE active AND session_key IS NOT NULL GROUP BY session_key));
 
 -- name: doctor_aside
--- What a summary stands for was not set aside, and what was set aside has a time.
+-- What a summary stands for was not set aside, unless it was purged; and what was set aside has a time.
 UPDATE messages SET set_aside = NULL, set_aside_at = NULL
-WHERE set_aside IS NOT NULL AND id IN (SELECT source FROM summary_sources WHERE kind = 'message');
+WHERE set_aside <> 'purged' AND id IN (SELECT source FROM summary_sources WHERE kind = 'message');
 UPDATE messages SET set_aside_at = CASE WHEN set_aside IS NOT NULL THEN recorded_at END WHERE (set_aside IS NULL) <> (set_aside_at IS NULL);
 
 -- name: doctor_sources
