@@ -93,17 +93,3 @@ func asciiPrefix(s string) int {
 	}
 	return i
 }
-
-// EstimateTokens estimates how many tokens a model makes of s: one for each CJK character and one for every four other code points,
-// rounded up. Conversations count by an Estimator instead.
-func EstimateTokens(s string) int {
-	wide, narrow := 0, 0
-	for _, r := range s {
-		if isCJK(r) {
-			wide++
-		} else {
-			narrow++
-		}
-	}
-	return wide + (narrow+3)/4
-}
