@@ -19,7 +19,7 @@ func manySessions() *talk {
 
 func TestAnswer(t *testing.T) {
 	many := manySessions()
-	got := many.answer(question{"?", 3, []int{1, 6, 7, 29}}, []int{2, 3, 0, 6, 1})
+	got := many.answer(question{text: "?", category: 3, gold: []int{1, 6, 7, 29}}, []int{2, 3, 0, 6, 1})
 	want := Answer{
 		Conversation: "many", Question: "?", Category: 3,
 		GoldTurns: []string{"b", "g", "h", "~"}, TurnRanks: []int{5, 4, 0, 0},

@@ -34,6 +34,7 @@ type question struct {
 	text     string
 	category int
 	gold     []int
+	answer   string // empty: it has none
 }
 
 // sessionTime is how the data set writes when a session began.
@@ -50,9 +51,10 @@ type locomoSample struct {
 	SampleID     string                     `json:"sample_id"`
 	Conversation map[string]json.RawMessage `json:"conversation"`
 	QA           []struct {
-		Question string   `json:"question"`
-		Evidence []string `json:"evidence"`
-		Category int      `json:"category"`
+		Question string          `json:"question"`
+		Evidence []string        `json:"evidence"`
+		Category int             `json:"category"`
+		Answer   json.RawMessage `json:"answer"` // a text or a number
 	} `json:"qa"`
 }
 
@@ -94,10 +96,19 @@ func (s locomoSample) talk() (talk, error) {
 	}
 	for _, q := range s.QA {
 		if gold := goldTurns(q.Evidence, position); len(gold) > 0 {
-			t.questions = append(t.questions, question{q.Question, q.Category, gold})
+			t.questions = append(t.questions, question{q.Question, q.Category, gold, written(q.Answer)})
 		}
 	}
 	return t, nil
+}
+
+// written is a text or a number as one writes it.
+func written(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) != nil {
+		s = string(value)
+	}
+	return s
 }
 
 // sessions gives the numbers of those that have turns, ascending.

@@ -8,6 +8,6 @@ func newBenchCommand(a *app) *cobra.Command {
 		Short: "Measure quality and speed",
 		Long:  "Bench measures in a new file among the temporary ones, which is gone afterwards; --db is not touched.",
 	}
-	cmd.AddCommand(newBenchLocomoCommand(a), newBenchRecallCommand(a), newBenchConversationCommand(a))
+	cmd.AddCommand(newBenchLocomoCommand(a), newBenchRecallCommand(a), newBenchConversationCommand(a), newBenchCompactionCommand(a))
 	return cmd
 }

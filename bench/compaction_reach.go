@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// reached is what one question finds of its evidence.
+type reached struct {
+	evidence int // turns
+	window   int // of these, as they are in the window
+	expanded int // in the window or among what the question expands
+	recalled int // among what it recalls
+	asked    bool
+	kept     bool // the words of the answer, where there is one, all stand in the window
+}
+
+// reach puts one question.
+func (r *compactionRun) reach(ctx context.Context, w *grown, q question) (a reached, err error) {
+	expanded, err := r.expanded(ctx, w, q)
+	if err != nil {
+		return a, err
+	}
+	recalled, err := r.recalled(ctx, w, q)
+	if err != nil {
+		return a, err
+	}
+	for _, at := range q.gold {
+		a.evidence++
+		if w.shown[at] {
+			a.window++
+		}
+		if w.shown[at] || expanded[at] {
+			a.expanded++
+		}
+		if recalled[at] {
+			a.recalled++
+		}
+	}
+	terms := r.analyzer.QueryTokens(q.answer)
+	a.asked, a.kept = len(terms) > 0, true
+	for _, token := range terms {
+		a.kept = a.kept && w.words[token.Term]
+	}
+	return a, nil
+}
+
+// expanded gives the positions of the turns that a question expands.
+func (r *compactionRun) expanded(ctx context.Context, w *grown, q question) (map[int]bool, error) {
+	found := map[int]bool{}
+	result, err := r.engine.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: w.name, Prompt: q.text, TokenCap: r.config.Cap})
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range result.Excerpts {
+		found[w.positions[x.Message.ID]] = true
+	}
+	return found, nil
+}
+
+// recalled gives the positions of the turns that a plain recall finds, best first while there is room.
+func (r *compactionRun) recalled(ctx context.Context, w *grown, q question) (map[int]bool, error) {
+	mode := engine.LexicalMode
+	if r.config.Embedder != nil {
+		mode = engine.Hybrid
+	}
+	result, err := r.engine.Recall(ctx, engine.RecallQuery{Text: q.text, Mode: mode, Kinds: []engine.Kind{engine.MessageKind},
+		Conversations: []string{w.name}, Limit: walkLimit})
+	if err != nil {
+		return nil, err
+	}
+	found, room := map[int]bool{}, r.config.Cap
+	for _, hit := range result.Hits {
+		if room -= w.tokens[hit.ID]; room < 0 {
+			break
+		}
+		found[w.positions[hit.ID]] = true
+	}
+	return found, nil
+}
