@@ -1,0 +1,124 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestContextStaysSmall: whatever is said, the context stays within its budget, and all that was said is there, byte for byte.
+func TestContextStaysSmall(t *testing.T) {
+	const budget, batch = 2000, 20
+	turns := 10_000
+	if testing.Short() {
+		turns = 1000
+	}
+	s := &simulation{t: t, rng: rand.New(rand.NewPCG(10, 1)), clock: &movingClock{noon}}
+	e := enginetest.Open(t, engine.Options{Threads: 1, Now: s.clock.now, Conversation: engine.ConversationOptions{
+		FreshTailCount: 16, LeafChunkTokens: 500, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 4, CondensedMinFanout: 4}})
+	d := newSimulated("talk")
+	largest := 0
+	for len(d.said) < turns {
+		r := engine.AppendRequest{Conversation: d.name}
+		for range batch {
+			s.clock.advance(time.Minute)
+			r.Messages = append(r.Messages, s.message(d))
+		}
+		appended, err := e.Append(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.id = appended.ConversationID
+		for i, m := range r.Messages {
+			d.hear(m, appended.IDs[i])
+		}
+		d.see(t, e)
+		c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.fold(t, e, c)
+		if c.TokensAfter > budget {
+			t.Fatalf("%d tokens after %d turns: %+v", c.TokensAfter, len(d.said), c)
+		}
+		largest = max(largest, c.TokensAfter)
+		a, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: d.name, Budget: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.shown(t, a)
+	}
+	d.whole(t, e)
+	t.Logf("%d turns, a context of %d items and at most %d tokens", len(d.said), len(d.context), largest)
+}
+
+// TestChatWhileSummarising: a chat goes on while a slow model summarises it, in a tenth of the time that it would take; what is compacted keeps
+// up with what is said, and nobody who says something waits for the model.
+func TestChatWhileSummarising(t *testing.T) {
+	const budget, thinks, pause, turns = 1000, 200 * time.Millisecond, 5 * time.Millisecond, 400
+	slow := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		select {
+		case <-time.After(thinks):
+			return enginetest.Tokens(10), nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: slow, Conversation: engine.ConversationOptions{
+		FreshTailCount: 8, LeafChunkTokens: 400, LeafTargetTokens: 20, CondensedTargetTokens: 20, SummaryMaxCalls: 1000}})
+	d := newSimulated("talk")
+	var waits []time.Duration
+	var host sync.WaitGroup
+	idle := make(chan bool, 1) // has a token while nobody compacts
+	idle <- true
+	passes := 0
+	for n := range turns {
+		m := engine.Message{Text: fmt.Sprint(enginetest.Tokens(20), n), Role: "user", SaidAt: noon}
+		began := time.Now()
+		appended, err := e.Append(t.Context(), engine.AppendRequest{Conversation: d.name, Messages: []engine.Message{m}})
+		waits = append(waits, time.Since(began))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.id = appended.ConversationID
+		d.said, d.ids = append(d.said, m), append(d.ids, appended.IDs[0])
+		select {
+		case <-idle:
+			host.Go(func() {
+				defer func() { idle <- true }()
+				c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				passes += len(c.Passes)
+			})
+		default:
+		}
+		time.Sleep(pause)
+	}
+	host.Wait()
+	if passes == 0 {
+		t.Error("nothing was compacted while the chat went on")
+	}
+	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+	if err != nil || !c.Reached {
+		t.Errorf("after the chat: %+v, %v", c, err)
+	}
+	if d.context, err = e.Context(t.Context(), engine.ContextRequest{Conversation: d.name}); err != nil {
+		t.Fatal(err)
+	}
+	d.whole(t, e)
+	slices.Sort(waits)
+	if middle := waits[len(waits)/2]; middle > thinks/2 {
+		t.Errorf("half of the appends took %v and more, where the model takes %v", middle, thinks)
+	}
+	t.Logf("%d passes during the chat, %d items left; appends %v in the middle, %v at most", passes, len(d.context), waits[len(waits)/2], waits[len(waits)-1])
+}
