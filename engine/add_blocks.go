@@ -62,6 +62,9 @@ func (e *Engine) addBlocks(ctx context.Context, r AddBlocksRequest, blocks []Blo
 	}
 	fresh := was.without(blocks)
 	result = &AddedBlocks{MessageID: was.ID, Added: len(fresh), Tokens: was.Tokens}
+	if len(fresh) == 0 && r.Cursor == nil {
+		return result, false, nil
+	}
 	var longer *intake
 	if len(fresh) > 0 {
 		if longer, err = e.lengthen(ctx, was, fresh); err != nil {

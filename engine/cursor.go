@@ -33,9 +33,20 @@ func (e *Engine) Cursors(ctx context.Context) (all []Cursor, err error) {
 	return all, err
 }
 
-// SetCursor writes a cursor by itself, when the transcript went on without a message.
+// SetCursor writes a cursor by itself, when the transcript went on without a message. Errors: ErrInvalid, ErrNotFound for its conversation.
 func (e *Engine) SetCursor(ctx context.Context, v Cursor) error {
-	return e.write(ctx, "set cursor", func(c *connection) error { return e.putCursor(ctx, c, &v, v.ConversationID, false) })
+	return e.write(ctx, "set cursor", func(c *connection) error {
+		if v.ConversationID != "" {
+			known, err := findConversation(ctx, c, v.ConversationID)
+			if err != nil {
+				return err
+			}
+			if known == nil || known.ID != v.ConversationID {
+				return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(v.ConversationID))
+			}
+		}
+		return e.putCursor(ctx, c, &v, v.ConversationID, false)
+	})
 }
 
 // putCursor replaces the cursor of its path. The caller is in a write transaction.

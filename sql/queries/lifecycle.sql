@@ -53,33 +53,32 @@ UPDATE messages SET set_aside = $why, set_aside_at = $at::TIMESTAMP WHERE id = A
 DELETE FROM context_items WHERE conversation_id = $conversation_id AND ref = ANY ($refs::VARCHAR[]);
 
 -- name: heartbeat_turns
--- Messages in the context of turns that are heartbeats: from a user's message to the acknowledgement after it, with the host's file
--- named in between. Only acknowledgements from a seq on.
-WITH raw AS MATERIALIZED (
-    SELECT m.id, m.doc_no, m.seq, m.role, m.text
-    FROM messages AS m
-    JOIN context_items AS i ON i.ref = m.id AND i.conversation_id = m.conversation_id
-    WHERE m.conversation_id = $conversation_id
+-- Messages in the context of turns that are heartbeats: from a user's message to the acknowledgement, with the host's file named in
+-- between. Only acknowledgements from a seq on.
+WITH turns AS MATERIALIZED (
+    SELECT id, doc_no, seq,
+        max(seq) FILTER (role = 'user' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event')) OVER (ORDER BY seq) AS turn,
+        role = 'assistant' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event') AND strlen(text) < 100 AND regexp_full_match(text, '(?i)\s*heartbeat_ok\s*') AS acknowledges
+    FROM messages
+    WHERE conversation_id = $conversation_id AND seq >= coalesce((
+        SELECT max(seq) FROM messages
+        WHERE conversation_id = $conversation_id AND seq < $from AND role = 'user' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event')), 1)
 ),
-turns AS (
-    SELECT a.seq AS last, max(u.seq) AS first
-    FROM raw AS a
-    JOIN messages AS u ON u.seq < a.seq
-    WHERE a.role = 'assistant' AND a.seq >= $from AND regexp_full_match(a.text, '(?i)\s*heartbeat_ok\s*')
-      AND u.conversation_id = $conversation_id AND u.role = 'user' AND coalesce(u.set_aside, '') NOT IN ('off_branch', 'event')
-    GROUP BY a.seq
+acknowledged AS MATERIALIZED (
+    SELECT t.id, t.doc_no, t.seq, t.turn
+    FROM turns AS t
+    JOIN (SELECT turn, max(seq) AS last FROM turns WHERE acknowledges AND seq >= $from GROUP BY turn) AS a ON a.turn = t.turn AND t.seq <= a.last
 ),
 heartbeats AS (
-    SELECT t.first, t.last
-    FROM turns AS t
-    WHERE EXISTS (
-        FROM messages AS m
-        LEFT JOIN parts AS p ON p.message_id = m.id AND p.conversation_id = $conversation_id
-        WHERE m.conversation_id = $conversation_id AND m.seq BETWEEN t.first AND t.last
-          AND contains(lower(concat_ws(' ', m.text, p.text, p.input, p.output)), 'heartbeat.md')
-    )
+    SELECT DISTINCT a.turn
+    FROM acknowledged AS a
+    JOIN messages AS m ON m.id = a.id AND m.conversation_id = $conversation_id
+    LEFT JOIN parts AS p ON p.message_id = a.id AND p.conversation_id = $conversation_id
+    WHERE contains(lower(concat_ws(' ', m.text, p.text, p.input, p.output)), 'heartbeat.md')
 )
-SELECT id, doc_no FROM raw WHERE EXISTS (FROM heartbeats WHERE raw.seq BETWEEN first AND last) ORDER BY seq;
+SELECT id, doc_no FROM acknowledged
+WHERE turn IN (FROM heartbeats) AND id IN (SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message')
+ORDER BY seq;
 
 -- name: documents_live
 -- How many of these documents are in the index, and their length.

@@ -1,0 +1,54 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+func TestCursors(t *testing.T) {
+	clock := &movingClock{noon}
+	e := enginetest.Open(t, engine.Options{Now: clock.now})
+	say := engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "x", Key: "k"}},
+		Cursor: &engine.Cursor{Path: "/b", Host: "claude", FileID: "1:2", FirstLine: "ab", Bytes: 10, Lines: 2, Skipped: 1}}
+	id := appended(t, e, say).ConversationID
+	clock.advance(time.Minute)
+	say.Cursor.Bytes = 20
+	appended(t, e, say) // nothing new, so what was ingested last stays
+	for _, v := range []engine.Cursor{{Path: "/a", Host: "codex"}, {Path: "/a", Host: "codex", ConversationID: id, Bytes: 5}, {Path: "/a", Host: "codex", Bytes: 6}} {
+		if err := e.SetCursor(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []engine.Cursor{
+		{Path: "/a", Host: "codex", ConversationID: id, Bytes: 6, ReadAt: clock.at},
+		{Path: "/b", Host: "claude", ConversationID: id, FileID: "1:2", FirstLine: "ab", Bytes: 20, Lines: 2, Skipped: 1, ReadAt: clock.at, IngestedAt: noon},
+	}
+	got, err := e.Cursors(t.Context())
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for _, test := range []struct {
+		cursor engine.Cursor
+		want   error
+	}{
+		{engine.Cursor{}, engine.ErrInvalid}, {engine.Cursor{Path: "/c", Bytes: -1}, engine.ErrInvalid}, {engine.Cursor{Path: "/c", Lines: -1}, engine.ErrInvalid},
+		{engine.Cursor{Path: "/c", Skipped: -1}, engine.ErrInvalid}, {engine.Cursor{Path: "\xff"}, engine.ErrInvalid}, {engine.Cursor{Path: "/c", ConversationID: "conv_none"}, engine.ErrNotFound},
+	} {
+		if err := e.SetCursor(t.Context(), test.cursor); !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v, want %v", test.cursor, err, test.want)
+		}
+		say.Messages[0].Key, say.Cursor = "another", &test.cursor
+		if _, err := e.Append(t.Context(), say); test.want == engine.ErrInvalid && !errors.Is(err, test.want) {
+			t.Errorf("append with %+v: %v, want %v", test.cursor, err, test.want)
+		}
+	}
+	if all := messagesOf(t, e, "c"); len(all) != 2 { // that with the cursor of no conversation, since Append gives it its own
+		t.Errorf("%d messages, want what went with a bad cursor left out", len(all))
+	}
+}
