@@ -31,7 +31,8 @@ ending of one, of six characters or more.`,
 	cmd.AddCommand(list, newConversationShowCommand(a), newConversationTreeCommand(a), newConversationContextCommand(a), newConversationAssembleCommand(a),
 		newConversationCompactCommand(a), newConversationRewriteCommand(a), newConversationDissolveCommand(a),
 		newConversationGrepCommand(a), newConversationDescribeCommand(a), newConversationExpandCommand(a), newConversationAskCommand(a), newConversationFileCommand(a),
-		newConversationNewCommand(a), newConversationResetCommand(a), newConversationArchiveCommand(a), newConversationBackupCommand(a))
+		newConversationNewCommand(a), newConversationResetCommand(a), newConversationArchiveCommand(a), newConversationBackupCommand(a),
+		newConversationPruneCommand(a), newConversationPurgeCommand(a))
 	return cmd
 }
 
