@@ -71,8 +71,14 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 // errUnprepared: a message that was known is not any more, for its conversation was purged or archived meanwhile.
 var errUnprepared = errors.New("message is not prepared")
 
-// appendNew makes messages ready that are not known, and writes them.
-func (e *Engine) appendNew(ctx context.Context, r AppendRequest, messages []*Message, known map[string]string) (*Appended, error) {
+// appendNew makes messages ready that are not known, and writes them. What it is given stays as it is.
+func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Message, known map[string]string) (*Appended, error) {
+	messages := make([]*Message, len(given))
+	for i := range given {
+		m := *given[i]
+		m.Blocks = slices.Clone(m.Blocks)
+		messages[i] = &m
+	}
 	taken, vectorErr, err := e.takeIn(ctx, messages, known)
 	if err != nil {
 		return nil, fmt.Errorf("append: %w", err)

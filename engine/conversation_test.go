@@ -118,6 +118,26 @@ func TestConversationOptionsRefuse(t *testing.T) {
 	}
 }
 
+// TestAppendAfterItWasArchived: a batch whose messages were known under the name of a conversation that is archived is new in the next one.
+func TestAppendAfterItWasArchived(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
+	var say []engine.Message
+	for i := range 8 {
+		say = append(say, engine.Message{Key: fmt.Sprint(i), Text: strings.Repeat(fmt.Sprint("turn ", i, " "), 40)})
+	}
+	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say[:6]})
+	if _, err := e.Archive(t.Context(), engine.ArchiveRequest{Conversation: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	second := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
+	if second.ConversationID == first.ConversationID || second.Added != 8 {
+		t.Errorf("%+v", second)
+	}
+	if files, contents := filesOf(t, e, second.ConversationID); len(files) != 8 || contents[7] != say[7].Text {
+		t.Errorf("%d large files", len(files))
+	}
+}
+
 // TestEstimatorOfAConversation: a conversation keeps the estimator that it began with.
 func TestEstimatorOfAConversation(t *testing.T) {
 	path := t.TempDir() + "/mallard.db"

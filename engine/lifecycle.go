@@ -183,7 +183,7 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 		if err != nil {
 			return nil, err
 		}
-		return &Ended{Successor: v.ID, Fresh: true}, nil
+		return &Ended{ConversationID: v.ID, Fresh: true}, nil
 	}
 	if err := e.mayWrite(v, r.Agent); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 		return nil, err
 	}
 	if items == 0 && v.Messages == 0 {
-		return &Ended{Successor: v.ID, Fresh: true}, nil
+		return &Ended{ConversationID: v.ID, Fresh: true}, nil
 	}
 	result, err := e.archive(ctx, c, v, r.Cause)
 	if err != nil {

@@ -126,7 +126,7 @@ func TestResetSession(t *testing.T) {
 	if ended.ConversationID != first.ConversationID || ended.Messages != 1 || ended.Successor == "" || ended.Fresh {
 		t.Errorf("X2: %+v", ended)
 	}
-	if again := reset(key); !again.Fresh || again.Successor != ended.Successor || again.ConversationID != "" {
+	if again := reset(key); !again.Fresh || again.ConversationID != ended.Successor || again.Successor != "" {
 		t.Errorf("X2, the second: %+v", again)
 	}
 	was, err := e.Conversation(t.Context(), first.ConversationID, "")
@@ -143,7 +143,7 @@ func TestResetSession(t *testing.T) {
 	if s := summaryOf(t, e, leaf); s.ConversationID != first.ConversationID {
 		t.Errorf("%+v", s)
 	}
-	if made := reset(engine.ArchiveRequest{Conversation: "unheard of"}); !made.Fresh || made.Successor == "" {
+	if made := reset(engine.ArchiveRequest{Conversation: "unheard of"}); !made.Fresh || made.ConversationID == "" {
 		t.Errorf("of none: %+v", made)
 	}
 	if _, err := e.ResetSession(t.Context(), engine.ArchiveRequest{Conversation: first.ConversationID}); !errors.Is(err, engine.ErrInvalid) {

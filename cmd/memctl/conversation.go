@@ -32,7 +32,7 @@ ending of one, of six characters or more.`,
 		newConversationCompactCommand(a), newConversationRewriteCommand(a), newConversationDissolveCommand(a),
 		newConversationGrepCommand(a), newConversationDescribeCommand(a), newConversationExpandCommand(a), newConversationAskCommand(a), newConversationFileCommand(a),
 		newConversationNewCommand(a), newConversationResetCommand(a), newConversationArchiveCommand(a), newConversationBackupCommand(a),
-		newConversationPruneCommand(a), newConversationPurgeCommand(a))
+		newConversationHeartbeatsCommand(a), newConversationPruneCommand(a), newConversationPurgeCommand(a))
 	return cmd
 }
 
