@@ -94,7 +94,7 @@ func (e *Engine) end(ctx context.Context, c *connection, d *draft) error {
 	if err := old.normalise(e.now()); err != nil {
 		return err
 	}
-	if err := updateMemory(ctx, c, old); err != nil {
+	if err := updateMemory(ctx, c, old, docNo); err != nil {
 		return err
 	}
 	ended := &document{no: docNo, kind: MemoryKind, words: e.analyse(old.fields())}

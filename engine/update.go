@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"database/sql/driver"
 	"fmt"
 	"maps"
 	"reflect"
@@ -125,7 +125,7 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 			if reworded {
 				return e.rewrite(ctx, c, &m, d)
 			}
-			if err := updateMemory(ctx, c, &m); err != nil {
+			if err := updateMemory(ctx, c, &m, d.no); err != nil {
 				return err
 			}
 			return e.updateDocument(ctx, c, d)
@@ -138,7 +138,7 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 
 // rewrite stores a changed memory and its index. The caller is in a write transaction.
 func (e *Engine) rewrite(ctx context.Context, c *connection, m *Memory, d *document) error {
-	if err := updateMemory(ctx, c, m); err != nil {
+	if err := updateMemory(ctx, c, m, d.no); err != nil {
 		return err
 	}
 	if err := e.removeIndex(ctx, c, MemoryKind, d.no); err != nil {
@@ -150,31 +150,17 @@ func (e *Engine) rewrite(ctx context.Context, c *connection, m *Memory, d *docum
 	return e.insertIndex(ctx, c, []*document{d})
 }
 
-// memoryColumns are those of the table memories, in its order.
-var memoryColumns = []string{"id", "doc_no", "caller_key", "text", "l0_abstract", "l1_overview", "l2_content", "category",
-	"source_category", "scope", "tier", "state", "layer", "temporal_type", "importance", "confidence", "created_at", "valid_from",
-	"valid_until", "invalidated_at", "recorded_at", "updated_at", "retired_at", "retired_reason", "fact_key", "supersedes",
-	"superseded_by", "canonical_id", "source", "source_session", "access_count", "last_accessed_at", "injected_count",
-	"last_injected_at", "bad_recall_count", "last_confirmed_use_at", "suppressed_until_turn", "suppressed_until", "support_info",
-	"contexts", "sources", "history", "extra"}
-
-// updateMemory writes a memory's row and its relations.
-func updateMemory(ctx context.Context, c *connection, m *Memory) error {
-	row, err := m.row(0)
+// updateMemory writes a memory's row and its relations. The row is written anew: DuckDB 1.5.5 loses, when it replays its log after a crash, an
+// UPDATE that gives a compressed text a value where it had none (docs/decisions/0012).
+func updateMemory(ctx context.Context, c *connection, m *Memory, docNo int32) error {
+	row, err := m.row(docNo)
 	if err != nil {
 		return err
 	}
-	var args []any
-	for i, column := range memoryColumns {
-		value := row[i]
-		if b, ok := value.(json.RawMessage); ok {
-			value = string(b)
-		}
-		if column != "doc_no" && column != "recorded_at" {
-			args = append(args, sql.Named(column, value))
-		}
+	if _, err := c.exec(ctx, "memory_delete", sql.Named("id", m.ID)); err != nil {
+		return err
 	}
-	if _, err := c.exec(ctx, "memory_update", args...); err != nil {
+	if err := c.appendRows("memories", [][]driver.Value{row}); err != nil {
 		return err
 	}
 	if _, err := c.exec(ctx, "relations_delete", sql.Named("id", m.ID)); err != nil {

@@ -71,22 +71,6 @@ WHERE caller_key = ANY ($keys::VARCHAR[]) AND retired_at IS NULL;
 SELECT id, text, scope FROM memories
 WHERE text = ANY ($texts::VARCHAR[]) AND retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP);
 
--- name: memory_update
--- Every column but the id, the document's number and when it was recorded.
-UPDATE memories SET
-    caller_key = $caller_key, text = $text, l0_abstract = $l0_abstract, l1_overview = $l1_overview, l2_content = $l2_content,
-    category = $category, source_category = $source_category, scope = $scope, tier = $tier, state = $state, layer = $layer,
-    temporal_type = $temporal_type, importance = $importance, confidence = $confidence,
-    created_at = $created_at, valid_from = $valid_from, valid_until = $valid_until, invalidated_at = $invalidated_at,
-    updated_at = $updated_at, retired_at = $retired_at, retired_reason = $retired_reason, fact_key = $fact_key,
-    supersedes = $supersedes, superseded_by = $superseded_by, canonical_id = $canonical_id, source = $source,
-    source_session = $source_session, access_count = $access_count, last_accessed_at = $last_accessed_at,
-    injected_count = $injected_count, last_injected_at = $last_injected_at, bad_recall_count = $bad_recall_count,
-    last_confirmed_use_at = $last_confirmed_use_at, suppressed_until_turn = $suppressed_until_turn,
-    suppressed_until = $suppressed_until, support_info = $support_info, contexts = $contexts, sources = $sources,
-    history = $history, extra = $extra
-WHERE id = $id;
-
 -- name: memory_delete
 DELETE FROM memories WHERE id = $id;
 

@@ -1,0 +1,88 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestTextsThatComeLater: what had no text when it was checkpointed, and got one since, has it after a crash too
+// (docs/decisions/0012).
+func TestTextsThatComeLater(t *testing.T) {
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{})
+	for i := range 60 {
+		r := engine.RememberRequest{ID: fmt.Sprintf("mem_%06d", i), Text: fmt.Sprint("memory ", i)}
+		if i < 5 {
+			r.SourceSession = "s"
+		}
+		stored(t, e, r)
+	}
+	r := engine.AppendRequest{Conversation: "talk"}
+	for i := range 60 {
+		m := engine.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
+		if i < 5 {
+			m.SetAside = engine.AsideEvent
+		}
+		r.Messages = append(r.Messages, m)
+	}
+	if _, err := e.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	// Some of each column have a text already, so that its segment has both.
+	for i := range 3 {
+		forget(t, e, i, "wrong")
+		supersede(t, e, 10+i)
+	}
+	closeFile(t, e)
+
+	e = openFile(t, path, engine.Options{})
+	stored(t, e, engine.RememberRequest{Text: "one more"})
+	said(t, e, "talk", 10)
+	forget(t, e, 30, "old")
+	supersede(t, e, 40)
+	none := 99
+	if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk", RetainDepth: &none}); err != nil {
+		t.Fatal(err)
+	}
+	const question = "SELECT id, retired_reason, superseded_by, NULL FROM memories UNION ALL SELECT id, NULL, NULL, set_aside FROM messages ORDER BY ALL"
+	want := rowsOf(t, e, question)
+	crashed := filepath.Join(t.TempDir(), "crashed.db")
+	for _, ending := range []string{"", ".wal"} {
+		b, err := os.ReadFile(path + ending)
+		if err != nil && !(ending != "" && errors.Is(err, os.ErrNotExist)) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			if err := os.WriteFile(crashed+ending, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	closeFile(t, e)
+	after := enginetest.OpenAt(t, crashed, engine.Options{})
+	if diff := cmp.Diff(want, rowsOf(t, after, question)); diff != "" {
+		t.Errorf("after a crash (-before +after):\n%s", diff)
+	}
+}
+
+func forget(t *testing.T, e *engine.Engine, i int, why string) {
+	t.Helper()
+	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: fmt.Sprintf("mem_%06d", i), Reason: why}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func supersede(t *testing.T, e *engine.Engine, i int) {
+	t.Helper()
+	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: fmt.Sprintf("mem_%06d", i), By: engine.RememberRequest{Text: fmt.Sprint("instead of ", i)}}); err != nil {
+		t.Fatal(err)
+	}
+}
