@@ -29,6 +29,8 @@ type CompactionConfig struct {
 	Chunk, Target int
 	// Cap is how many tokens the expansions of a question may have, and the recall that they are compared with. Default 4,000.
 	Cap int
+	// Conversations: only the first so many of the file. Default all.
+	Conversations int
 	// Progress is told how far the run is. Nil: nobody is.
 	Progress func(step string, done, total int)
 }
@@ -57,7 +59,7 @@ func (c CompactionConfig) validate() error {
 			return err
 		}
 	}
-	return nil
+	return within("conversations", c.Conversations, 0, 1_000_000)
 }
 
 // RunCompaction lets conversations of a data set grow turn by turn, compacts after each, and asks their questions in the end: what of the
@@ -79,6 +81,9 @@ func runCompaction(ctx context.Context, c CompactionConfig) (_ *CompactionReport
 	talks, err := readTalks(c.Data)
 	if err != nil {
 		return nil, err
+	}
+	if c.Conversations > 0 {
+		talks = talks[:min(c.Conversations, len(talks))]
 	}
 	if r.analyzer, err = text.NewAnalyzer("english"); err != nil {
 		return nil, err

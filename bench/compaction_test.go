@@ -17,17 +17,17 @@ import (
 // compactionGolden has what can be found again after compaction of recorded conversations that are not part of the project.
 const compactionGolden = "testdata/compaction.golden"
 
-// TestCompaction compares compaction of real conversations with what it reached before. What a question expands must reach at least as much as
-// a plain recall does.
+// TestCompaction compares compaction of a real conversation with what it reached before. What a question expands must reach at least as much as
+// a plain recall does. All conversations take minutes: memctl bench compaction has them.
 func TestCompaction(t *testing.T) {
 	path := os.Getenv("MALLARD_LOCOMO")
 	if path == "" {
 		t.Skip("MALLARD_LOCOMO names no file in the format of LoCoMo")
 	}
 	if testing.Short() {
-		t.Skip("short: thousands of turns, one after another")
+		t.Skip("short: hundreds of turns, one after another")
 	}
-	r, err := bench.RunCompaction(t.Context(), bench.CompactionConfig{Data: path, Embedder: static.New(), Related: static.New().Related})
+	r, err := bench.RunCompaction(t.Context(), bench.CompactionConfig{Data: path, Embedder: static.New(), Related: static.New().Related, Conversations: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,11 +170,14 @@ type compaction struct {
 	first  *contextView
 }
 
-// fewOldest is how many of the oldest messages are read at first.
-const fewOldest = 256
+// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf.
+const (
+	fewOldest = 64
+	fewTokens = 20
+)
 
 func (k *compaction) run(ctx context.Context) error {
-	k.oldest = fewOldest
+	k.oldest = max(fewOldest, k.policy.LeafChunkTokens/fewTokens)
 	view, err := k.view(ctx)
 	if err != nil {
 		return err

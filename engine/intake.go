@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
+	"sync"
 )
 
 // intake is a message on its way to the file: all that takes long is done, without any lock.
@@ -45,29 +47,38 @@ func (x *intake) keepRaw(blocks []Block) {
 	}
 }
 
-// document analyses and embeds messages.
+// document analyses and embeds messages, on all processors.
 func (e *Engine) document(ctx context.Context, all []*intake) (vectorErr, err error) {
 	var texts []string
-	var embedded []*document
+	var live []*intake
 	for _, x := range all {
-		m := x.message
-		m.count(e.estimator)
-		x.document = &document{kind: MessageKind, retired: !m.recallable()}
-		if x.document.retired {
-			continue
+		x.message.count(e.estimator)
+		x.document = &document{kind: MessageKind, retired: !x.message.recallable()}
+		if !x.document.retired {
+			texts, live = append(texts, x.message.embedded()), append(live, x)
 		}
-		x.document.words = e.analyse(m.fields())
-		texts, embedded = append(texts, m.embedded()), append(embedded, x.document)
+	}
+	var analysed sync.WaitGroup
+	for part := range slices.Chunk(all, len(all)/e.opts.Threads+1) {
+		analysed.Go(func() {
+			for _, x := range part {
+				x.document.read(x.message.Text, e.analyzer)
+				if !x.document.retired {
+					x.document.words = e.analyse(x.message.fields())
+				}
+			}
+		})
 	}
 	vectors, vectorErr := e.embed(ctx, texts)
+	analysed.Wait()
 	if vectorErr != nil {
 		if !embeddingFailed(ctx, vectorErr) {
 			return nil, vectorErr
 		}
 		return vectorErr, nil
 	}
-	for i, d := range embedded {
-		d.vector = vectors[i]
+	for i, x := range live {
+		x.document.vector = vectors[i]
 	}
 	return nil, nil
 }
@@ -120,9 +131,8 @@ func (e *Engine) insertRows(ctx context.Context, c *connection, r *messageRows) 
 		c.appendRows("large_files", r.files))
 }
 
-// describeMessage fills in what recall filters by.
+// describeMessage fills in what recall filters by, but for what the text tells (read).
 func (e *Engine) describeMessage(d *document, m *Message, scope string, docNo int32, at stand) {
 	d.no, d.ownerID, d.scope, d.conversationID, d.createdAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
 	d.stand, d.speaker = at, m.Speaker
-	d.read(m.Text, e.analyzer)
 }

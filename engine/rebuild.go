@@ -136,6 +136,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 			d.words = e.analyse(m.fields())
 		}
 		e.describeMessage(d, m, scope, docNo, at)
+		d.read(m.Text, e.analyzer)
 		return do(d)
 	})
 	if err != nil {

@@ -25,12 +25,18 @@ WITH asked AS MATERIALIZED (
 ),
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.created_at
-    FROM documents AS d
+    FROM (
+        SELECT doc_no, kind, length, created_at, live
+        FROM documents
+        SEMI JOIN (SELECT unnest(conversations) AS conversation_id FROM temp.main.grep_asked WHERE NOT everywhere) AS c USING (conversation_id)
+        UNION ALL
+        SELECT doc_no, kind, length, created_at, live
+        FROM documents
+        SEMI JOIN (FROM temp.main.grep_asked WHERE everywhere) ON true
+    ) AS d
+    SEMI JOIN (SELECT unnest(kinds)::document_kind AS kind FROM temp.main.grep_asked) AS k USING (kind)
     CROSS JOIN temp.main.grep_asked AS q
-    WHERE d.live
-      AND list_contains(q.kinds, d.kind::VARCHAR)
-      AND (q.everywhere OR list_contains(q.conversations, d.conversation_id))
-      AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
+    WHERE d.live AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
     UNION ALL
     SELECT d.doc_no, d.kind, d.length, d.created_at
     FROM (FROM documents SEMI JOIN (FROM temp.main.grep_asked WHERE memories) ON true) AS d

@@ -43,6 +43,9 @@ WHERE id = $id;
 SELECT id, caller_key, seq FROM messages
 WHERE conversation_id = $conversation_id AND caller_key = ANY ($keys::VARCHAR[]);
 
+-- name: message_by_one_key
+SELECT id, caller_key, seq FROM messages WHERE conversation_id = $conversation_id AND caller_key = $key;
+
 -- name: message_list
 -- Messages of a conversation in their order.
 SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
