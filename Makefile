@@ -13,10 +13,10 @@ demo: build ## import a small history, ask it five questions
 	@./$(BIN) demo
 
 test: ## run all tests
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 
 race: ## run the engine's tests under the race detector
-	$(GO) test -race -short ./engine/...
+	$(GO) test -race -short -timeout 20m ./engine/...
 
 bench: ## run each benchmark once, so that none rots
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
@@ -31,6 +31,6 @@ fuzz: ## fuzz every parser for ten seconds
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s -fuzzminimizetime 5x $$folder </dev/null || exit 1; done
 
 golden: ## accept the present results as the goldens
-	$(GO) test ./engine -run TestRanking -update && $(GO) test ./engine/text -update
+	$(GO) test ./engine -run TestRanking -update && $(GO) test ./engine/text ./engine/prompts -update
 
 .PHONY: help build demo test race bench lint fuzz golden

@@ -121,6 +121,9 @@ var talkSabotage = []struct{ fault, statement, subject, left string }{
 }
 
 func TestCheckFindsEveryFaultOfTalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a file for every fault")
+	}
 	whole, names := talkFile(t)
 	broken := newFile(t)
 	for _, test := range talkSabotage {

@@ -67,6 +67,9 @@ var sabotage = []struct{ fault, statement, subject string }{
 }
 
 func TestCheckFindsEveryFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a file for every fault")
+	}
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}
 	e := openFile(t, path, o)

@@ -73,6 +73,9 @@ func left(d *engine.Diagnosis) []string {
 }
 
 func TestDoctorRepairsTalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a file for every fault")
+	}
 	whole, names := talkFile(t)
 	for _, test := range talkSabotage {
 		d := cured(t, whole, names.Replace(test.statement), engine.Options{})
@@ -84,6 +87,9 @@ func TestDoctorRepairsTalk(t *testing.T) {
 }
 
 func TestDoctorRepairsMemories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a file for every fault")
+	}
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}
 	e := openFile(t, path, o)

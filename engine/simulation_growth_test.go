@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -16,9 +17,9 @@ import (
 // TestContextStaysSmall: whatever is said, the context stays within its budget, and all that was said is there, byte for byte.
 func TestContextStaysSmall(t *testing.T) {
 	const budget, batch = 2000, 20
-	turns := 10_000
-	if testing.Short() {
-		turns = 1000
+	turns := 1000
+	if os.Getenv(longRuns) != "" {
+		turns = 10_000
 	}
 	s := &simulation{t: t, rng: rand.New(rand.NewPCG(10, 1)), clock: &movingClock{noon}}
 	e := enginetest.Open(t, engine.Options{Threads: 1, Now: s.clock.now, Conversation: engine.ConversationOptions{

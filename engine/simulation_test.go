@@ -24,12 +24,18 @@ const simulationSeed = "MALLARD_SIMULATION_SEED"
 // simulations run side by side, each with a file of its own.
 const simulations = 2
 
-// TestSimulation does ten thousand things at random to conversations, among them what goes wrong: models that fail, answer nothing or too
+// longRuns makes the tests of whole conversations as long as they get: minutes.
+const longRuns = "MALLARD_LONG"
+
+// TestSimulation does a thousand things (ten thousand, if long) at random to conversations, among them what goes wrong: models that fail, answer nothing or too
 // much, calls that are cancelled, and crashes. After each it compares the file with a model in memory of what must hold.
 func TestSimulation(t *testing.T) {
-	operations := 10_000 / simulations
-	if testing.Short() {
-		operations = 500 / simulations
+	operations := 1000 / simulations
+	switch {
+	case os.Getenv(longRuns) != "":
+		operations = 10_000 / simulations
+	case testing.Short():
+		operations = 300 / simulations
 	}
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv(simulationSeed); s != "" {
