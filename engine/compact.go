@@ -328,8 +328,12 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 				return nil, window.Step{}, false, err
 			}
 		}
+		whole := view.complete == lastPosition
+		if !whole && k.policy.RawOutside(view.oldest, len(view.oldest)) < k.policy.LeafChunkTokens {
+			continue // too few to see whether a leaf is due
+		}
 		step, ok := sweep.Next(view.oldest, len(view.oldest))
-		if !ok || step.Kind == window.Condensed || view.oldest[step.Hi-1].Position < view.complete {
+		if !ok || step.Kind == window.Condensed || step.Hi < len(view.oldest) || whole {
 			return view, step, ok, nil
 		}
 	}

@@ -267,3 +267,19 @@ func TestReasons(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallMessages: a leaf is made of as many messages as it takes, however small they are, and of the oldest ones.
+func TestSmallMessages(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000)})
+	for range 4 {
+		said(t, e, "talk", times(1000, 1)...)
+	}
+	c := compactTalk(t, e, engine.CompactRequest{Budget: 6000})
+	if len(c.Passes) != 1 || c.Passes[0].Items != 1000 || c.TokensAfter != 3005 {
+		t.Errorf("%+v, want one leaf of 1000 messages", c)
+	}
+	c = compactTalk(t, e, engine.CompactRequest{Force: true})
+	if len(c.Passes) != 3 || c.Passes[2].Items != 998 || c.TokensAfter != 22 {
+		t.Errorf("%+v, want three more", c)
+	}
+}

@@ -60,7 +60,7 @@ func totalsOf(ctx context.Context, c *connection, conversationID string) (t cont
 type contextView struct {
 	contextTotals
 	oldest   []window.Item // before the tail: all summaries, and messages as far as they are complete
-	complete int           // up to which position no message is missing in oldest
+	complete int           // up to which position items are in oldest; lastPosition: all before the tail are
 	tail     int           // position of the first item of the tail; lastPosition: there is none
 	outside  int           // tokens of the messages before the tail
 }
@@ -71,19 +71,16 @@ const tailMargin = 64
 // lastPosition is after every message.
 const lastPosition = math.MaxInt32
 
-// view reads a context: of the messages at least so many of the oldest, and the newest.
+// view reads a context: the newest items, and of those before the fresh tail about so many of the oldest messages, with all summaries.
 func (e *Engine) view(ctx context.Context, c *connection, conversationID string, p window.Policy, budget, oldest int) (*contextView, error) {
 	v := &contextView{tail: lastPosition}
-	var newest, complete, summary int
-	_, err := c.one(ctx, "context_ends", []any{&v.items, &v.messages, &v.tokens, &v.rawTokens, &newest, &complete, &summary},
-		sql.Named("conversation_id", conversationID), sql.Named("newest", int64(max(p.TailCount, 0)+tailMargin)), sql.Named("oldest", int64(oldest)))
+	var first, last, summary int
+	_, err := c.one(ctx, "context_ends", []any{&v.items, &v.messages, &v.tokens, &v.rawTokens, &first, &last, &summary},
+		sql.Named("conversation_id", conversationID))
 	if err != nil || v.items == 0 {
 		return v, err
 	}
-	if v.complete = complete; summary > complete || v.messages <= oldest {
-		v.complete = lastPosition // what lies between the summaries must show
-	}
-	region, err := tailRegion(ctx, c, conversationID, p, newest)
+	region, err := tailRegion(ctx, c, conversationID, p, last)
 	if err != nil {
 		return nil, err
 	}
@@ -96,36 +93,50 @@ func (e *Engine) view(ctx context.Context, c *connection, conversationID string,
 			}
 		}
 	}
-	v.oldest, err = itemsBetween(ctx, c, conversationID, 0, v.tail-1, v.complete)
+	v.complete = min(first+oldest, lastPosition)
+	if summary > v.complete || v.complete >= v.tail-1 {
+		v.complete = lastPosition // what lies between the summaries must show
+	}
+	v.oldest, err = itemsBetween(ctx, c, conversationID, 0, min(v.tail-1, v.complete))
 	return v, err
 }
 
-// tailRegion reads the newest items, from a position on, or from the newest message of a user if that is older.
-func tailRegion(ctx context.Context, c *connection, conversationID string, p window.Policy, from int) ([]window.Item, error) {
-	items, err := itemsBetween(ctx, c, conversationID, from, lastPosition, lastPosition)
-	if err != nil || p.TailTokens < 0 {
-		return items, err
-	}
-	for _, i := range items {
-		if i.Role == window.User {
+// tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user.
+func tailRegion(ctx context.Context, c *connection, conversationID string, p window.Policy, last int) ([]window.Item, error) {
+	enough := max(p.TailCount, 0) + tailMargin
+	for reach := enough; ; reach *= 4 {
+		items, err := itemsBetween(ctx, c, conversationID, max(last-reach, 0), lastPosition)
+		if err != nil {
+			return nil, err
+		}
+		messages, asked := 0, p.TailTokens < 0
+		for _, i := range items {
+			if !i.Summary {
+				messages++
+				asked = asked || i.Role == window.User
+			}
+		}
+		switch {
+		case reach > last || messages >= enough && asked:
 			return items, nil
+		case messages >= enough:
+			var first int
+			if _, err := c.one(ctx, "context_asked", []any{&first}, sql.Named("conversation_id", conversationID)); err != nil || first == 0 {
+				return items, err
+			}
+			return itemsBetween(ctx, c, conversationID, first, lastPosition)
 		}
 	}
-	var asked int
-	if _, err := c.one(ctx, "context_asked", []any{&asked}, sql.Named("conversation_id", conversationID)); err != nil || asked == 0 {
-		return items, err
-	}
-	return itemsBetween(ctx, c, conversationID, asked, lastPosition, lastPosition)
 }
 
-// itemsBetween reads items from one position to another; of the messages only those up to a third.
-func itemsBetween(ctx context.Context, c *connection, conversationID string, from, to, messagesTo int) ([]window.Item, error) {
+// itemsBetween reads items from one position to another.
+func itemsBetween(ctx context.Context, c *connection, conversationID string, from, to int) ([]window.Item, error) {
 	var items []window.Item
 	err := c.each(ctx, "context_items", func(rows *sql.Rows) error {
 		i, err := scanItem(rows)
 		items = append(items, i)
 		return err
-	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to)), sql.Named("messages_to", int64(min(to, messagesTo))))
+	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to)))
 	if err != nil {
 		return nil, err
 	}

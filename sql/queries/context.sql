@@ -15,10 +15,9 @@ WHERE i.conversation_id = $conversation_id
 ORDER BY i.position;
 
 -- name: context_ends
--- The size of a context, where its newest and its oldest messages begin and end (so many of each), and where its last summary stands.
+-- The size of a context, where its first message stands, where its last item, and where its last summary.
 SELECT count(*), count(*) FILTER (kind = 'message'), coalesce(sum(tokens), 0)::BIGINT, coalesce(sum(tokens) FILTER (kind = 'message'), 0)::BIGINT,
-    coalesce(list_min(max(position, $newest::BIGINT) FILTER (kind = 'message')), 0), coalesce(list_max(min(position, $oldest::BIGINT) FILTER (kind = 'message')), 0),
-    coalesce(max(position) FILTER (kind = 'summary'), 0)
+    coalesce(min(position) FILTER (kind = 'message'), 0), coalesce(max(position), 0), coalesce(max(position) FILTER (kind = 'summary'), 0)
 FROM context_items
 WHERE conversation_id = $conversation_id;
 
@@ -29,13 +28,13 @@ WHERE conversation_id = $conversation_id AND role = 'user'
   AND seq IN (SELECT position FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message');
 
 -- name: context_items
--- Items of a context from one position to another; of messages only those up to a third.
+-- Items of a context from one position to another.
 SELECT i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, '')
 FROM context_items AS i
-LEFT JOIN (SELECT seq, role FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $messages_to) AS m
+LEFT JOIN (SELECT seq, role FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to) AS m
     ON i.kind = 'message' AND m.seq = i.position
 LEFT JOIN summaries AS s ON i.kind = 'summary' AND s.id = i.ref
-WHERE i.conversation_id = $conversation_id AND i.position BETWEEN $from AND $to AND (i.kind = 'summary' OR i.position <= $messages_to)
+WHERE i.conversation_id = $conversation_id AND i.position BETWEEN $from AND $to
 ORDER BY i.position;
 
 -- name: context_calls
