@@ -283,3 +283,18 @@ func TestSmallMessages(t *testing.T) {
 		t.Errorf("%+v, want three more", c)
 	}
 }
+
+// TestCompactNothing: an empty context has nothing to compact, in any mode.
+func TestCompactNothing(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Conversation: small(2, 100)})
+	said(t, e, "talk", times(5, 10)...)
+	none := 99
+	if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk", RetainDepth: &none}); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range engine.CompactModes() {
+		if c := compactTalk(t, e, engine.CompactRequest{Mode: mode, Budget: 100, Force: true}); c.Changed || !c.Reached {
+			t.Errorf("%s: %+v", mode, c)
+		}
+	}
+}

@@ -73,7 +73,7 @@ const lastPosition = math.MaxInt32
 
 // view reads a context: the newest items, and of those before the fresh tail about so many of the oldest messages, with all summaries.
 func (e *Engine) view(ctx context.Context, c *connection, conversationID string, p window.Policy, budget, oldest int) (*contextView, error) {
-	v := &contextView{tail: lastPosition}
+	v := &contextView{tail: lastPosition, complete: lastPosition}
 	var first, last, summary int
 	_, err := c.one(ctx, "context_ends", []any{&v.items, &v.messages, &v.tokens, &v.rawTokens, &first, &last, &summary},
 		sql.Named("conversation_id", conversationID))
