@@ -66,6 +66,9 @@ func TestArchivedSessionsAreReusedOnlyWithoutAKey(t *testing.T) {
 }
 
 func TestGates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	no := false
 	for _, test := range []struct {
 		name, pattern, session string

@@ -72,6 +72,9 @@ func manyWeights() map[string]engine.Weights {
 }
 
 func TestSharesAndWordsAddUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	e := openDemo(t, static.New())
 	seen := map[string]bool{}
 	for name, w := range manyWeights() {

@@ -64,6 +64,9 @@ func manyScripts(rng *rand.Rand) []string {
 
 // TestRawScoresOfFTS: on three thousand texts of one field, the extension's score times ln 10 is the raw score of recall.
 func TestRawScoresOfFTS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	e := enginetest.Open(t, withFTS(t))
 	rng := rand.New(rand.NewPCG(10, 2000))
 	words := manyScripts(rng)

@@ -159,6 +159,9 @@ func quality(ranks [][]int) string {
 // TestRanking compares the ranks of the demo history's answers with those of the last change that was meant. After another one,
 // run it with -update and review the difference.
 func TestRanking(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	questions := demoQuestions(t)
 	got := "Ranks of the answers to the questions of testdata/demo; 0 is not among the first 20.\n\n" +
 		rankingTable(t, "built-in model, default weights", static.New(), questions) + "\n" +

@@ -236,6 +236,9 @@ func TestRecallAfterCancelling(t *testing.T) {
 
 // TestManyRecalls: a late answer is the first one, also where the connection makes its tables anew, which it does every 200 recalls.
 func TestManyRecalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	e := enginetest.Open(t, engine.Options{Threads: 1})
 	tagged(t, e)
 	questions := []engine.RecallQuery{

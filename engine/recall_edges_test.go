@@ -17,6 +17,9 @@ var onlyMessages = []engine.Kind{engine.MessageKind}
 
 // TestOddStoresAndQuestions asks what nobody would of stores that hardly are any: there is an answer, soon, and always the same one.
 func TestOddStoresAndQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	turn := func(texts ...string) func(*testing.T, *engine.Engine) {
 		return func(t *testing.T, e *engine.Engine) {
 			messages := make([]engine.Message, len(texts))

@@ -178,6 +178,9 @@ func about(q engine.RecallQuery) string {
 
 // TestSignalsEqualASecondImplementation compares every signal of every candidate, over all documents asked and over a small pool.
 func TestSignalsEqualASecondImplementation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	for seed := range uint64(1) {
 		e, k := randomTalk(t, rand.New(rand.NewPCG(seed, 1)))
 		seen := map[string]int{}
@@ -221,6 +224,9 @@ func TestSignalsEqualASecondImplementation(t *testing.T) {
 
 // TestWeightOfZero: a weight of zero gives the order that leaving the signal out gives.
 func TestWeightOfZero(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	e, k := randomTalk(t, rand.New(rand.NewPCG(3, 1)))
 	for _, name := range slices.Sorted(mapKeys(zeroes)) {
 		changed := 0

@@ -199,6 +199,9 @@ func importCorpus(t *testing.T, e *engine.Engine, memories []*engine.Memory) {
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6 }
 
 func TestColumnsEqualASecondImplementation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: many questions, none beside another")
+	}
 	memories := randomMemories(200)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	importCorpus(t, e, memories)

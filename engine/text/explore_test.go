@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,6 +107,9 @@ func TestExplore(t *testing.T) {
 
 // TestExploreLarge summarises 12 MB of each kind from a part of it.
 func TestExploreLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: large files")
+	}
 	const size = 12 << 20
 	tests := []struct{ file, begin, repeat, want string }{
 		{"a.json", "[", `{"id": 1, "word": "é"}, `, "array at the top.\nShape: array("},
@@ -125,13 +127,7 @@ func TestExploreLarge(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.file+" "+test.repeat, func(t *testing.T) {
 			content := append([]byte(test.begin), bytes.Repeat([]byte(test.repeat), size/len(test.repeat))...)
-			start := time.Now()
 			got := text.Explore(test.file, "", content)
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("took %v", took)
-			} else {
-				t.Log(took)
-			}
 			if !strings.HasPrefix(got, "From the first 4,194,30") || !strings.Contains(got, test.want) || len(got) > 3000 {
 				t.Errorf("got %.600q, want %q", got, test.want)
 			}
