@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,6 +117,9 @@ With --messages=false it stops at the lowest summaries.`,
 				x, err := e.Expand(cmd.Context(), r)
 				if err != nil {
 					return err
+				}
+				if len(x.Unknown) == len(r.IDs) {
+					return fmt.Errorf("%w: %s; give whole ids, or their endings", engine.ErrNotFound, strings.Join(x.Unknown, ", "))
 				}
 				return a.answer(x, func() { a.printf("%s", printable(x.Text())) })
 			})
