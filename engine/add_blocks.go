@@ -177,7 +177,7 @@ func (e *Engine) writeLonger(ctx context.Context, c *connection, was *storedMess
 	if _, err := c.exec(ctx, "message_longer", sql.Named("id", m.ID), sql.Named("text", m.Text), sql.Named("tokens", int64(m.Tokens))); err != nil {
 		return err
 	}
-	shown, err := c.exec(ctx, "context_item_tokens", sql.Named("conversation_id", m.ConversationID), sql.Named("ref", m.ID), sql.Named("tokens", int64(m.Tokens)))
+	shown, err := c.exec(ctx, "context_tokens", sql.Named("conversation_id", m.ConversationID), sql.Named("ref", m.ID), sql.Named("tokens", int64(m.Tokens)))
 	if err != nil {
 		return err
 	}

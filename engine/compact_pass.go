@@ -50,12 +50,11 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 		if err := k.e.replace(ctx, c, k.v, chosen, s, d); err != nil {
 			return err
 		}
-		totals, err := totalsOf(ctx, c, k.v.ID)
-		if err != nil {
+		var err error
+		if _, p.TokensAfter, err = contextSize(ctx, c, k.v.ID); err != nil {
 			return err
 		}
-		p.TokensAfter = totals.tokens
-		p.TokensBefore = totals.tokens - s.Tokens + window.Tokens(chosen)
+		p.TokensBefore = p.TokensAfter - s.Tokens + window.Tokens(chosen)
 		return c.appendRows("compactions", [][]driver.Value{{k.e.opts.NewID(compactionPrefix, k.e.now()), k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level),
 			s.Model, int32(p.Items), int32(p.TokensBefore), int32(p.TokensAfter), int32(made.calls), started, k.e.now()}})
 	})

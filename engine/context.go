@@ -46,19 +46,10 @@ func (e *Engine) Context(ctx context.Context, r ContextRequest) (all []ContextIt
 	return all, err
 }
 
-// contextTotals is what a context is made of.
-type contextTotals struct {
-	items, messages, tokens, rawTokens int
-}
-
-func totalsOf(ctx context.Context, c *connection, conversationID string) (t contextTotals, err error) {
-	_, err = c.one(ctx, "context_totals", []any{&t.items, &t.messages, &t.tokens, &t.rawTokens}, sql.Named("conversation_id", conversationID))
-	return t, err
-}
-
 // contextView is as much of a context as planning a pass needs: its size, and what lies before the fresh tail.
 type contextView struct {
-	contextTotals
+	items, messages, tokens, rawTokens int // of the whole context; raw are those of messages
+
 	oldest   []window.Item // before the tail: all summaries, and messages as far as they are complete
 	complete int           // up to which position items are in oldest; lastPosition: all before the tail are
 	tail     int           // position of the first item of the tail; lastPosition: there is none

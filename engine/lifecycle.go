@@ -79,11 +79,12 @@ const (
 	SessionEnd       ArchiveCause = "session-end"
 	RolloverFallback ArchiveCause = "rollover-fallback"
 	CronRotation     ArchiveCause = "cron-rotation"
+	DoctorRepair     ArchiveCause = "doctor" // of two active conversations of one name, all but the newest
 )
 
 // ArchiveCauses lists them.
 func ArchiveCauses() []ArchiveCause {
-	return []ArchiveCause{ManualReset, SessionDeleted, SessionEnd, RolloverFallback, CronRotation}
+	return []ArchiveCause{ManualReset, SessionDeleted, SessionEnd, RolloverFallback, CronRotation, DoctorRepair}
 }
 
 // ArchiveRequest ends a conversation.

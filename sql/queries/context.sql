@@ -1,9 +1,3 @@
--- name: context_totals
--- What the context of a conversation is: items, messages among them, tokens of all and of the messages.
-SELECT count(*), count(*) FILTER (kind = 'message'), coalesce(sum(tokens), 0)::BIGINT, coalesce(sum(tokens) FILTER (kind = 'message'), 0)::BIGINT
-FROM context_items
-WHERE conversation_id = $conversation_id;
-
 -- name: context_list
 -- The context in its order, with what its items say.
 SELECT row_number() OVER (ORDER BY i.position) - 1 AS ordinal, i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, ''),

@@ -8,10 +8,6 @@ WHERE conversation_id = $conversation_id AND (id = $id OR caller_key = $key AND 
 -- name: message_longer
 UPDATE messages SET text = $text, tokens = $tokens WHERE id = $id;
 
--- name: context_item_tokens
--- What an item of the context costs now.
-UPDATE context_items SET tokens = $tokens WHERE conversation_id = $conversation_id AND ref = $ref;
-
 -- name: summaries_above_grow
 -- The messages under these summaries, those above this message, cost so many tokens more.
 UPDATE summaries SET source_tokens = source_tokens + $tokens
@@ -25,6 +21,7 @@ WHERE id IN (
 );
 
 -- name: context_size
+-- How many items a context has, and their tokens.
 SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM context_items WHERE conversation_id = $conversation_id;
 
 -- name: context_set_aside
