@@ -24,14 +24,17 @@ var (
 // "[Media attachment]". Stripping twice changes nothing more. A stretch of base64 has 256 characters or more, a multiple of four, and may
 // be broken into rows of 60 or more.
 func StripMedia(s string) string {
-	s = dataURL.ReplaceAllLiteralString(s, omittedMedia)
-	s = mediaLine.ReplaceAllLiteralString(s, "")
-	s = strings.TrimSpace(dropEncoded(s))
+	s = OmitEncoded(mediaLine.ReplaceAllLiteralString(s, ""))
 	s = strings.TrimSpace(strings.TrimSuffix(s, besidesMedia))
 	if strings.TrimSpace(strings.ReplaceAll(s, omittedMedia, "")) == "" || s == mediaOnly {
 		return mediaOnly
 	}
 	return s + " " + besidesMedia
+}
+
+// OmitEncoded returns a text without what nobody reads: data URLs become "[embedded media omitted]", and stretches of base64 go.
+func OmitEncoded(s string) string {
+	return strings.TrimSpace(dropEncoded(dataURL.ReplaceAllLiteralString(s, omittedMedia)))
 }
 
 // dropEncoded leaves out the stretches of base64.
