@@ -54,7 +54,7 @@ type Compacted struct {
 	Changed        bool          `json:"changed"` // something was written
 	Reason         string        `json:"reason"`
 	TokensBefore   int           `json:"tokens_before"` // the greater of what is stored and Live
-	TokensAfter    int           `json:"tokens_after"`
+	TokensAfter    int           `json:"tokens_after"`  // likewise, as if Live had fallen by as much as what is stored
 	Target         int           `json:"target"`
 	Rounds         int           `json:"rounds,omitempty"` // sweeps of CompactUnder
 	Passes         []CompactPass `json:"passes,omitempty"` // those written
@@ -82,6 +82,9 @@ const (
 	reasonPartly   = "provider auth failure after partial compaction"
 	reasonDeferred = "deferred"
 	reasonTime     = "out of time"
+	reasonGaveUp   = "cancelled"
+	reasonConflict = "the context changed again and again"
+	reasonFailed   = "the summariser failed"
 )
 
 // Compact replaces old messages of the context by summaries, and old summaries by fewer: no message is lost, all can be expanded again. The
@@ -126,14 +129,15 @@ func (r *CompactRequest) validate(o ConversationOptions) error {
 		checkText("instructions", r.Instructions)); err != nil {
 		return err
 	}
-	if r.Budget < 0 || r.Budget == 0 && !(r.Force && r.Mode != CompactUnder) {
-		return invalid("budget", r.Budget, "1 or more: what the model's context holds, in tokens")
+	const most = 1 << 30
+	if r.Budget < 0 || r.Budget > most || r.Budget == 0 && !(r.Force && r.Mode != CompactUnder) {
+		return invalid("budget", r.Budget, fmt.Sprintf("1 to %d: what the model's context holds, in tokens", most))
 	}
 	if o.MaxAssemblyTokens > 0 {
 		r.Budget = min(r.Budget, o.MaxAssemblyTokens)
 	}
-	if r.Target < 0 || r.Target > 0 && r.Mode != CompactUnder {
-		return invalid("target", r.Target, "0 or more, with the mode under")
+	if r.Target < 0 || r.Target > most || r.Target > 0 && r.Mode != CompactUnder {
+		return invalid("target", r.Target, fmt.Sprintf("0 to %d, with the mode under", most))
 	}
 	if r.Target == 0 {
 		r.Target = r.Budget
@@ -165,24 +169,25 @@ type compaction struct {
 	r      CompactRequest
 	policy window.Policy
 	result *Compacted
+	unseen int // tokens that the host saw beside those stored
 	stored int // tokens of the context, as last seen
 	oldest int // how many of the oldest messages planning reads
 	first  *contextView
 }
 
-// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf.
+// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and tailMargin more.
 const (
 	fewOldest = 64
 	fewTokens = 20
 )
 
 func (k *compaction) run(ctx context.Context) error {
-	k.oldest = max(fewOldest, k.policy.LeafChunkTokens/fewTokens)
+	k.oldest = max(fewOldest, k.policy.LeafChunkTokens/fewTokens) + tailMargin
 	view, err := k.view(ctx)
 	if err != nil {
 		return err
 	}
-	k.first, k.stored = view, view.tokens
+	k.first, k.stored, k.unseen = view, view.tokens, max(0, k.r.Live-view.tokens)
 	over, current, threshold := k.policy.Over(view.tokens, k.r.Live, k.r.Budget)
 	k.result.TokensBefore, k.result.TokensAfter, k.result.Target = current, current, threshold
 	due := over || view.outside >= k.policy.LeafChunkTokens
@@ -200,14 +205,15 @@ func (k *compaction) run(ctx context.Context) error {
 			return nil
 		}
 	}
+	if k.r.Force {
+		k.e.forgetVain(k.v.ID)
+	}
 	if k.r.Mode == CompactUnder {
 		err = k.under(ctx)
 	} else {
-		err = k.once(ctx, over)
+		err = k.once(ctx)
 	}
-	if k.result.Changed {
-		k.result.TokensAfter = k.stored
-	}
+	k.result.TokensAfter = k.stored + k.unseen
 	switch {
 	case unauthorized(err):
 		k.result.Reason = reasonAuth
@@ -217,33 +223,38 @@ func (k *compaction) run(ctx context.Context) error {
 		k.result.Reached = false
 	case errors.Is(err, errSpent):
 		k.result.Reason, k.result.Reached, err = reasonSpent, false, nil
+	case err != nil && ctx.Err() != nil:
+		k.result.Reason, k.result.Reached = reasonGaveUp, false
+	case errors.Is(err, ErrConflict):
+		k.result.Reason, k.result.Reached = reasonConflict, false
 	case err != nil:
-		k.result.Reason, k.result.Reached = "the summariser failed", false
+		k.result.Reason, k.result.Reached = reasonFailed, false
 	}
 	return err
 }
 
 // once makes one sweep.
-func (k *compaction) once(ctx context.Context, over bool) error {
+func (k *compaction) once(ctx context.Context) error {
 	mode := window.Full
 	if k.r.Mode == CompactLeaf {
 		mode = window.Incremental
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.SweepDeadline), errOutOfTime)
 	defer cancel()
-	sweep := window.NewSweep(k.policy, window.SweepOptions{Mode: mode, Budget: k.r.Budget, Stored: k.stored, Forced: k.r.Force, Avoid: k.avoid()})
+	sweep := window.NewSweep(k.policy, window.SweepOptions{Mode: mode, Budget: k.r.Budget, Stored: k.stored, Forced: k.r.Force, Avoid: k.e.vain(k.v.ID)})
 	err := k.sweep(ctx, sweep)
-	overStill, _, _ := k.policy.Over(k.stored, 0, k.r.Budget)
+	storedOver, _, _ := k.policy.Over(k.stored, 0, k.r.Budget)
+	overStill, _, _ := k.policy.Over(k.stored, k.stored+k.unseen, k.r.Budget)
 	k.result.Reached = !overStill
 	switch {
 	case outOfTime(ctx, err):
 		err, k.result.Reason = nil, reasonTime
 	case k.result.Changed:
 		k.result.Reason = window.ReasonCompacted
-	case over && !overStill: // only by what the host saw
-		k.result.Reached, k.result.Reason = false, window.ReasonLive
+	case overStill && !storedOver: // only by what the host saw
+		k.result.Reason = window.ReasonLive
 	default:
-		k.result.Reason = string(sweep.Stopped())
+		k.result.Reason = or(string(sweep.Stopped()), string(window.Spent))
 	}
 	return err
 }
@@ -253,34 +264,42 @@ func (k *compaction) under(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.UntilUnderDeadline), errOutOfTime)
 	defer cancel()
 	rounds := window.NewRounds(k.r.Target, k.stored, k.r.Live)
+	var late bool
 	var err error
 	for rounds.Next() && err == nil {
 		written := len(k.result.Passes)
-		err = k.round(ctx)
+		late, err = k.round(ctx)
 		rounds.Done(k.stored, len(k.result.Passes) > written)
 	}
 	outcome := rounds.Outcome()
 	k.result.Reached, k.result.Reason, k.result.Rounds = outcome.Reached, outcome.Reason, outcome.Rounds
+	if late = late || outOfTime(ctx, err); late && !k.result.Reached {
+		k.result.Reason = reasonTime
+	}
 	if outOfTime(ctx, err) {
-		err, k.result.Reason = nil, reasonTime
+		err = nil
 	}
 	return err
 }
 
-// round is one sweep of CompactUnder; under pressure two summaries of a depth are enough to make the next.
-func (k *compaction) round(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.SweepDeadline), errOutOfTime)
+// round is one sweep of CompactUnder; under pressure two summaries of a depth are enough to make the next. late: it came to its deadline.
+func (k *compaction) round(ctx context.Context) (late bool, err error) {
+	within, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.SweepDeadline), errOutOfTime)
 	defer cancel()
+	target := max(0, k.r.Target-k.unseen) // of what is stored; 0: as small as it gets
 	for _, hard := range []bool{false, true} {
-		if hard && k.stored <= k.r.Target {
+		if hard && k.stored <= target {
 			break
 		}
-		sweep := window.NewSweep(k.policy, window.SweepOptions{Budget: k.r.Budget, Stored: k.stored, Forced: true, Target: k.r.Target, Hard: hard, Avoid: k.avoid()})
-		if err := k.sweep(ctx, sweep); err != nil {
-			return err
+		sweep := window.NewSweep(k.policy, window.SweepOptions{Budget: k.r.Budget, Stored: k.stored, Forced: true, Target: target, Hard: hard, Avoid: k.e.vain(k.v.ID)})
+		if err := k.sweep(within, sweep); err != nil {
+			if late = outOfTime(within, err) && ctx.Err() == nil; late {
+				err = nil
+			}
+			return late, err
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // mostConflicts is how often a pass is planned anew because the context changed under it.
@@ -297,7 +316,7 @@ func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		after, wrote, err := k.pass(ctx, view, step)
+		p, err := k.pass(ctx, view, step)
 		if errors.Is(err, ErrConflict) && conflicts < mostConflicts {
 			conflicts++
 			continue
@@ -305,17 +324,16 @@ func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
 		if err != nil {
 			return err
 		}
-		sweep.Done(view.tokens, after, wrote)
-		k.stored = after
+		sweep.Done(p.TokensBefore, p.TokensAfter, p.SummaryID != "")
+		k.stored = p.TokensAfter
 		k.e.opts.Progress("summaries", len(k.result.Passes), 0)
 	}
 }
 
 // plan reads as much of the context as the next pass needs.
 func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextView, window.Step, bool, error) {
-	if k.policy.MaxPasses > 0 && sweep.Passes() >= k.policy.MaxPasses {
-		_, ok := sweep.Next(nil, 0)
-		return nil, window.Step{}, ok, nil
+	if sweep.Stopped() != "" || k.policy.MaxPasses > 0 && sweep.Passes() >= k.policy.MaxPasses {
+		return nil, window.Step{}, false, nil
 	}
 	if len(sweep.Vain()) > 0 {
 		k.oldest = lastPosition // what is left to try may lie anywhere
@@ -333,7 +351,7 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 			continue // too few to see whether a leaf is due
 		}
 		step, ok := sweep.Next(view.oldest, len(view.oldest))
-		if !ok || step.Kind == window.Condensed || step.Hi < len(view.oldest) || whole {
+		if !ok || whole || step.Kind == window.Condensed || step.Hi+tailMargin <= len(view.oldest) { // the results of its calls were seen
 			return view, step, ok, nil
 		}
 	}
@@ -346,14 +364,6 @@ func (k *compaction) view(ctx context.Context) (view *contextView, err error) {
 		return err
 	})
 	return view, err
-}
-
-// avoid gives the runs that were tried in vain before; a forced compaction tries them again.
-func (k *compaction) avoid() []window.Span {
-	if k.r.Force && len(k.result.Passes) == 0 && k.result.Rounds == 0 {
-		k.e.forgetVain(k.v.ID)
-	}
-	return k.e.vain(k.v.ID)
 }
 
 // policy is what the options say of planning.

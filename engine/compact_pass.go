@@ -5,15 +5,19 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
-// pass makes one summary: reads its sources, asks for the text outside of any lock, and writes it if that makes the context smaller.
-// after is the tokens of the context then.
-func (k *compaction) pass(ctx context.Context, view *contextView, step window.Step) (after int, wrote bool, err error) {
+// pass makes one summary: reads its sources, asks for the text outside of any lock, and writes it if that makes the context smaller. It gives
+// the tokens of the context before and after, with what was said meanwhile in both, and the id of the summary if it was written.
+func (k *compaction) pass(ctx context.Context, view *contextView, step window.Step) (p CompactPass, err error) {
+	p.TokensBefore, p.TokensAfter = view.tokens, view.tokens
 	started := k.e.now()
 	chosen := view.oldest[step.Lo:step.Hi]
 	var in *summaryInput
@@ -22,35 +26,33 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 		if err != nil {
 			return err
 		}
-		in.previous, err = previousOf(ctx, c, view.oldest, step.Previous)
-		return err
+		return in.readPrevious(ctx, c, view.oldest, step.Previous)
 	})
 	if err != nil {
-		return view.tokens, false, err
+		return p, err
 	}
 	if len(in.sources) != len(chosen) {
-		return view.tokens, false, fmt.Errorf("%w: an item of the context refers to nothing; see memctl doctor", ErrCorrupt)
+		return p, fmt.Errorf("%w: an item of the context refers to nothing; see memctl doctor", ErrCorrupt)
 	}
 	in.instructions = k.r.Instructions
-	in.lastResort = k.r.Force || k.r.Budget > 0 && max(view.tokens, k.r.Live) > k.r.Budget
+	in.lastResort = k.r.Force || k.r.Budget > 0 && view.tokens+k.unseen > k.r.Budget
 	made, err := k.e.summarise(ctx, in)
 	k.result.Calls += made.calls
-	if err != nil {
-		return view.tokens, false, err
-	}
-	if made.text == "" || made.tokens >= window.Tokens(chosen) {
-		return view.tokens, false, nil
+	if err != nil || made.text == "" || made.tokens >= window.Tokens(chosen) {
+		return p, err
 	}
 	s := in.summary(made)
 	s.ID, s.CreatedAt = k.e.opts.NewID(summaryPrefix, k.e.now()), k.e.now()
 	s.UpdatedAt = s.CreatedAt
 	d := k.e.describeSummary(ctx, s)
-	p := CompactPass{SummaryID: s.ID, Kind: s.Kind, Depth: s.Depth, Level: s.Level, Fallback: s.Fallback, Items: len(chosen)}
-	err = k.e.write(ctx, "write summary", func(c *connection) error {
+	p = CompactPass{SummaryID: s.ID, Kind: s.Kind, Depth: s.Depth, Level: s.Level, Fallback: s.Fallback, Items: len(chosen)}
+	err = k.e.write(ctx, "write summary", func(c *connection) (err error) {
+		if err := in.unchanged(ctx, c); err != nil {
+			return err
+		}
 		if err := k.e.replace(ctx, c, k.v, chosen, s, d); err != nil {
 			return err
 		}
-		var err error
 		if _, p.TokensAfter, err = contextSize(ctx, c, k.v.ID); err != nil {
 			return err
 		}
@@ -58,11 +60,10 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 		return c.appendRows("compactions", [][]driver.Value{{k.e.opts.NewID(compactionPrefix, k.e.now()), k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level),
 			s.Model, int32(p.Items), int32(p.TokensBefore), int32(p.TokensAfter), int32(made.calls), started, k.e.now()}})
 	})
-	if err != nil {
-		return view.tokens, false, err
+	if err == nil {
+		k.result.Passes, k.result.Changed = append(k.result.Passes, p), true
 	}
-	k.result.Passes, k.result.Changed = append(k.result.Passes, p), true
-	return p.TokensAfter, true, nil
+	return p, err
 }
 
 // replace puts a summary in the place of items, if they still stand there. The caller is in a write transaction. Errors: ErrConflict.
@@ -108,6 +109,7 @@ type summaryInput struct {
 	instructions string
 	lastResort   bool // when the model fails, do without it
 	fileIDs      []string
+	read         map[string]summaryState // the summaries that this was read from
 
 	// what the summary will say of its sources
 	firstSeq, lastSeq, messages, sourceTokens, descendants, descendantTokens int
@@ -138,11 +140,59 @@ func (in *summaryInput) span(firstSeq, lastSeq int, earliest, latest time.Time) 
 	}
 }
 
-// previousOf joins the texts of the summaries that the next one goes on from.
-func previousOf(ctx context.Context, c *connection, items []window.Item, at []int) (string, error) {
-	var ids []string
+// summaryState is what changes of a summary whenever its text or its counters do.
+type summaryState struct{ attempts, tokens, messages, sourceTokens, descendants, descendantTokens int }
+
+func (s *Summary) state() summaryState {
+	return summaryState{s.Attempts, s.Tokens, s.Messages, s.SourceTokens, s.Descendants, s.DescendantTokens}
+}
+
+// note remembers how a summary was when it was read.
+func (in *summaryInput) note(s *Summary) {
+	if in.read == nil {
+		in.read = map[string]summaryState{}
+	}
+	in.read[s.ID] = s.state()
+}
+
+// unchanged makes sure that the summaries that were read say the same still: one may have been written anew, or have lost a message for
+// good. The caller is in a write transaction. Errors: ErrConflict.
+func (in *summaryInput) unchanged(ctx context.Context, c *connection) error {
+	if len(in.read) == 0 {
+		return nil
+	}
+	same := 0
+	err := c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
+		s, _, err := scanSummary(rows)
+		if err == nil && s.state() == in.read[s.ID] {
+			same++
+		}
+		return err
+	}, sql.Named("ids", slices.Collect(maps.Keys(in.read))))
+	if err == nil && same != len(in.read) {
+		err = fmt.Errorf("%w: %d of the summaries that were read changed", ErrConflict, len(in.read)-same)
+	}
+	return err
+}
+
+// readPrevious joins the texts of the summaries that the next one goes on from, oldest first.
+func (in *summaryInput) readPrevious(ctx context.Context, c *connection, items []window.Item, at []int) error {
+	if len(at) == 0 {
+		return nil
+	}
+	var ids, texts []string
 	for _, i := range at {
 		ids = append(ids, items[i].Ref)
 	}
-	return textsOf(ctx, c, ids)
+	err := c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
+		s, _, err := scanSummary(rows)
+		if err != nil {
+			return err
+		}
+		in.note(s)
+		texts = append(texts, strings.TrimSpace(s.Text))
+		return nil
+	}, sql.Named("ids", ids))
+	in.previous = strings.Join(texts, "\n\n")
+	return err
 }

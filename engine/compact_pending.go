@@ -50,9 +50,11 @@ func (e *Engine) putDebt(ctx context.Context, conversationID string, budget int)
 	})
 }
 
-// CompactPending compacts the conversations whose compaction was put off, those whose time has come, and gives what became of each. It is for
-// a host's ticker, and for the moments when nobody waits for an answer. A conversation that fails waits 5 minutes, then twice as long each
-// time, up to 30; its error is among those joined in the result.
+// CompactPending makes one sweep of each conversation whose compaction was put off and whose time has come, and gives what became of each. It is
+// for a host's ticker, and for the moments when nobody waits for an answer. A debt is paid when the context is below its threshold, or nothing
+// more can be done; a sweep that ends before that goes on at the next call. A conversation that fails waits 5 minutes, then twice as long each
+// time, up to 30; its error is among those joined in the result. While the model is left alone, for a refused key or what it has cost, debts
+// stay as they are.
 func (e *Engine) CompactPending(ctx context.Context) (done []*Compacted, err error) {
 	debts, err := e.Debts(ctx)
 	if err != nil {
@@ -70,16 +72,20 @@ func (e *Engine) CompactPending(ctx context.Context) (done []*Compacted, err err
 		if result != nil {
 			done = append(done, result)
 		}
+		if err == nil && result.Reason == reasonTime && !result.Changed {
+			err = errOutOfTime
+		}
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return done, errors.Join(append(errs, err)...)
-		case err != nil, result.Reason == reasonOpen, result.Reason == reasonSpent:
-			if err == nil {
-				err = errors.New(result.Reason)
-			}
+		case err != nil:
 			errs = append(errs, fmt.Errorf("conversation %s: %w", d.ConversationID, err))
-			err = e.failDebt(ctx, d, err)
-		case result.Reason == reasonTime: // it goes on next time
+			if unauthorized(err) {
+				err = nil // the breaker says when to go on
+			} else {
+				err = e.failDebt(ctx, d, err)
+			}
+		case result.Changed && !result.Reached, result.Reason == reasonOpen, result.Reason == reasonSpent: // it goes on next time
 		default:
 			err = e.write(ctx, "compact pending", func(c *connection) error {
 				_, err := c.exec(ctx, "debt_delete", sql.Named("conversation_id", d.ConversationID))

@@ -69,6 +69,7 @@ func (e *Engine) readSummaries(ctx context.Context, c *connection, in *summaryIn
 		if err != nil {
 			return err
 		}
+		in.note(s)
 		in.span(s.FirstSeq, s.LastSeq, s.EarliestAt, s.LatestAt)
 		in.sources = append(in.sources, Source{SummaryKind, s.ID})
 		in.stored += s.Tokens
@@ -93,11 +94,15 @@ func (in *summaryInput) refer(texts ...string) {
 	}
 }
 
-// source joins the passages, each below its label; that of the user has only the time.
+// source joins the passages, each below its label; that of a user without a name has only the time.
 func (in *summaryInput) source() string {
 	parts := make([]string, len(in.passages))
 	for i, p := range in.passages {
-		parts[i] = strings.TrimSuffix(p.Label, " user") + "\n" + p.Text
+		parts[i] = strings.TrimSuffix(p.Label, "] user")
+		if parts[i] != p.Label {
+			parts[i] += "]"
+		}
+		parts[i] += "\n" + p.Text
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
@@ -144,13 +149,13 @@ func (m *Message) source() string {
 	for i := range m.Blocks {
 		switch b := &m.Blocks[i]; b.Type {
 		case ToolCallBlock:
-			lines = append(lines, strings.TrimSpace("[calls "+or(b.Tool, "a tool")+"] "+text.StripMedia(b.Input)))
+			lines = append(lines, strings.TrimSpace("[calls "+or(b.Tool, "a tool")+"] "+text.OmitEncoded(b.Input)))
 		case ToolResultBlock:
 			what := "[result of " + or(b.Tool, "a tool")
 			if b.IsError {
 				what += ", an error"
 			}
-			lines = append(lines, strings.TrimSpace(what+"] "+text.StripMedia(b.Output)))
+			lines = append(lines, strings.TrimSpace(what+"] "+text.OmitEncoded(b.Output)))
 		}
 	}
 	kept := lines[:0]
@@ -169,18 +174,4 @@ func (m *Message) hasMedia() bool {
 		}
 	}
 	return false
-}
-
-// textsOf joins the texts of summaries, in the order of what they cover.
-func textsOf(ctx context.Context, c *connection, ids []string) (string, error) {
-	if len(ids) == 0 {
-		return "", nil
-	}
-	var texts []string
-	err := c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
-		s, _, err := scanSummary(rows)
-		texts = append(texts, strings.TrimSpace(s.Text))
-		return err
-	}, sql.Named("ids", ids))
-	return strings.Join(texts, "\n\n"), err
 }

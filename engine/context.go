@@ -53,7 +53,7 @@ type contextView struct {
 	oldest   []window.Item // before the tail: all summaries, and messages as far as they are complete
 	complete int           // up to which position items are in oldest; lastPosition: all before the tail are
 	tail     int           // position of the first item of the tail; lastPosition: there is none
-	outside  int           // tokens of the messages before the tail
+	outside  int           // tokens of the messages before the tail, those that are spared left out
 }
 
 // tailMargin is how many messages beyond the most that the tail can have are read with it, so that its beginning parts no call from its result.
@@ -76,12 +76,15 @@ func (e *Engine) view(ctx context.Context, c *connection, conversationID string,
 		return nil, err
 	}
 	v.outside = v.rawTokens
-	if at := p.Tail(region, budget); at < len(region) {
-		v.tail = region[at].Position
-		for _, i := range region[at:] {
-			if !i.Summary {
-				v.outside -= i.Tokens
-			}
+	lo, hi, tail := p.Spared(region, budget)
+	if tail < len(region) {
+		v.tail = region[tail].Position
+	}
+	spared := map[string]bool{}
+	for i, it := range region {
+		if within := lo <= i && i < hi; !it.Summary && (within || i >= tail) {
+			v.outside -= it.Tokens
+			spared[it.Ref] = within
 		}
 	}
 	v.complete = min(first+oldest, lastPosition)
@@ -89,6 +92,9 @@ func (e *Engine) view(ctx context.Context, c *connection, conversationID string,
 		v.complete = lastPosition // what lies between the summaries must show
 	}
 	v.oldest, err = itemsBetween(ctx, c, conversationID, 0, min(v.tail-1, v.complete))
+	for i := range v.oldest {
+		v.oldest[i].Spared = spared[v.oldest[i].Ref]
+	}
 	return v, err
 }
 
@@ -104,7 +110,7 @@ func tailRegion(ctx context.Context, c *connection, conversationID string, p win
 		for _, i := range items {
 			if !i.Summary {
 				messages++
-				asked = asked || i.Role == window.User
+				asked = asked || i.Role == window.User && len(i.Results) == 0
 			}
 		}
 		switch {
@@ -112,10 +118,10 @@ func tailRegion(ctx context.Context, c *connection, conversationID string, p win
 			return items, nil
 		case messages >= enough:
 			var first int
-			if _, err := c.one(ctx, "context_asked", []any{&first}, sql.Named("conversation_id", conversationID)); err != nil || first == 0 {
+			if _, err := c.one(ctx, "assemble_asked", []any{&first}, sql.Named("conversation_id", conversationID), sql.Named("before", int32(lastPosition))); err != nil || first == 0 {
 				return items, err
 			}
-			return itemsBetween(ctx, c, conversationID, first, lastPosition)
+			return itemsBetween(ctx, c, conversationID, max(first-tailMargin, 0), lastPosition)
 		}
 	}
 }

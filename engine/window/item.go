@@ -13,8 +13,9 @@ type Item struct {
 	Position int    // seq of the first message that it stands for
 	Ref      string // id of the message or summary, unique in the context
 	Summary  bool
-	Depth    int // of a summary
-	Tokens   int // as stored
+	Depth    int  // of a summary
+	Tokens   int  // as stored
+	Spared   bool // it stays as it is though it is before the fresh tail, see Policy.Spared
 
 	// Of a message:
 	Role    string

@@ -91,12 +91,12 @@ func (p Policy) Over(stored, live, budget int) (over bool, current, threshold in
 	return current > threshold, current, threshold
 }
 
-// RawOutside is how many tokens the messages before the tail have. LeafChunkTokens of them are reason enough to make a leaf, be the
+// RawOutside is how many tokens the messages before the tail have, those that are spared left out. LeafChunkTokens of them are reason enough to make a leaf, be the
 // context over its threshold or not.
 func (p Policy) RawOutside(items []Item, tail int) int {
 	sum := 0
 	for _, it := range items[:clamp(tail, len(items))] {
-		if !it.Summary {
+		if !it.Summary && !it.Spared {
 			sum += it.Tokens
 		}
 	}

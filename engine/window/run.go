@@ -1,7 +1,7 @@
 package window
 
-// LeafRun chooses the oldest messages before the tail to make a leaf of: items[lo:hi], adjacent, without a summary among them. ok is
-// false when there are none. A run takes messages until LeafChunkTokens are reached or the next would exceed them, and one at least.
+// LeafRun chooses the oldest messages before the tail to make a leaf of: items[lo:hi], adjacent, without a summary or a spared message
+// among them. ok is false when there are none. A run takes messages until LeafChunkTokens are reached or the next would exceed them, and one at least.
 //
 // No call is split from its result. A run that would end between the two goes on to the end of the pair; if that took it beyond twice
 // LeafChunkTokens it stops before the pair, unless the pair is all it has. tail may be any index: when items is only the oldest part of
@@ -12,7 +12,7 @@ func (p Policy) LeafRun(items []Item, tail int, skip func(lo, hi int) bool) (lo,
 	s := seamsOf(items)
 	tail = s.back(clamp(tail, len(items)))
 	for lo < tail {
-		if items[lo].Summary {
+		if items[lo].Summary || items[lo].Spared {
 			lo++
 			continue
 		}
@@ -35,7 +35,7 @@ func (p Policy) LeafRun(items []Item, tail int, skip func(lo, hi int) bool) (lo,
 // leafEnd is where a run from lo ends when pairs are not looked at.
 func (p Policy) leafEnd(items []Item, lo int) int {
 	hi, sum := lo+1, items[lo].Tokens
-	for hi < len(items) && !items[hi].Summary && sum < p.LeafChunkTokens && sum+items[hi].Tokens <= p.LeafChunkTokens {
+	for hi < len(items) && !items[hi].Summary && !items[hi].Spared && sum < p.LeafChunkTokens && sum+items[hi].Tokens <= p.LeafChunkTokens {
 		sum += items[hi].Tokens
 		hi++
 	}

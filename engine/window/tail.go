@@ -12,6 +12,30 @@ func (p Policy) Tail(items []Item, budget int) int {
 	if p.TailCount <= 0 || must < 0 {
 		return len(items)
 	}
+	room, bounded := p.tailRoom(budget)
+	return p.reach(items, must, 0, room, bounded)
+}
+
+// Spared is what compaction leaves alone: the fresh tail, items[tail:], and items[lo:hi] before it, if any. As long as the tail keeps its bound of
+// tokens that is Tail. When what begins with the newest user message has more, because an agent has worked on alone for long, only that
+// message is spared, with the calls and results around it, and behind it a tail with room for the rest of the bound, and for the
+// newest message in any case. So what was asked for stays, and what was done for it can be compacted.
+func (p Policy) Spared(items []Item, budget int) (lo, hi, tail int) {
+	tail = p.Tail(items, budget)
+	room, bounded := p.tailRoom(budget)
+	asked, newest := newestMessage(items, true), newestMessage(items, false)
+	if tail == len(items) || !bounded || asked == newest || Tokens(items[asked:]) <= room {
+		return tail, tail, tail
+	}
+	s := seamsOf(items)
+	if lo, hi = s.back(asked), s.ahead(asked+1); hi > newest {
+		return tail, tail, tail
+	}
+	return lo, hi, p.reach(items, newest, hi, room-Tokens(items[lo:hi]), true)
+}
+
+// reach is where a tail begins that has to have items[must:], and goes back no farther than items[first].
+func (p Policy) reach(items []Item, must, first, room int, bounded bool) int {
 	count, tokens := 0, 0
 	for _, it := range items[must:] {
 		if !it.Summary {
@@ -19,9 +43,8 @@ func (p Policy) Tail(items []Item, budget int) int {
 			tokens += it.Tokens
 		}
 	}
-	room, bounded := p.tailRoom(budget)
 	start := must
-	for i := must - 1; i >= 0 && count < p.TailCount; i-- {
+	for i := must - 1; i >= first && count < p.TailCount; i-- {
 		if items[i].Summary {
 			continue
 		}

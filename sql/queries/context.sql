@@ -15,12 +15,6 @@ SELECT count(*), count(*) FILTER (kind = 'message'), coalesce(sum(tokens), 0)::B
 FROM context_items
 WHERE conversation_id = $conversation_id;
 
--- name: context_asked
--- The newest message of a user in the context.
-SELECT coalesce(max(seq), 0) FROM messages
-WHERE conversation_id = $conversation_id AND role = 'user'
-  AND seq IN (SELECT position FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message');
-
 -- name: context_items
 -- Items of a context from one position to another.
 SELECT i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, '')

@@ -81,7 +81,8 @@ DELETE FROM context_items WHERE conversation_id = $conversation_id AND ref = $re
 SELECT conversation_id, reason, budget, requested_at, attempts, next_attempt_at, last_error FROM compaction_debts ORDER BY requested_at, conversation_id;
 
 -- name: debt_insert
-INSERT INTO compaction_debts VALUES ($conversation_id, $reason, $budget, $requested_at::TIMESTAMP, 0, NULL, NULL);
+-- A new debt, unless the conversation is gone meanwhile.
+INSERT INTO compaction_debts SELECT id, $reason, $budget::INTEGER, $requested_at::TIMESTAMP, 0, NULL, NULL FROM conversations WHERE id = $conversation_id;
 
 -- name: debt_renew
 -- A debt that is noted already, with the newest budget.

@@ -1,0 +1,105 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestUnderOutlastsASweep: a sweep that comes to its deadline is no failure of the whole, which has a deadline of its own.
+func TestUnderOutlastsASweep(t *testing.T) {
+	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		select {
+		case <-time.After(200 * time.Millisecond):
+			return enginetest.Tokens(5), nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(700 * time.Millisecond) })})
+	said(t, e, "talk", times(12, 10)...)
+	c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactUnder, Budget: 90})
+	if !c.Reached || c.Rounds < 2 || len(c.Passes) != 6 || c.Reason != "compacted" {
+		t.Errorf("%+v, want six passes in several sweeps", c)
+	}
+}
+
+// TestUnderOutOfTime: a model so slow that no sweep gets anywhere is no error, but the reason.
+func TestUnderOutOfTime(t *testing.T) {
+	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(50 * time.Millisecond) })})
+	said(t, e, "talk", times(12, 10)...)
+	if c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactUnder, Budget: 90}); c.Reached || c.Changed || c.Rounds != 1 || c.Reason != "out of time" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestLive: a host that counts more tokens than the engine is helped by as much as it needs, and is not told that all is well before.
+func TestLive(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		request engine.CompactRequest
+		passes  int
+		after   int
+		reached bool
+		reason  string
+	}{
+		{"under its target by what is stored alone", engine.CompactRequest{Mode: engine.CompactUnder, Budget: 600, Live: 900}, 4, 520, true, "compacted"},
+		{"no further than needed", engine.CompactRequest{Mode: engine.CompactUnder, Budget: 600, Live: 700}, 2, 510, true, "compacted"},
+		{"more than can be done", engine.CompactRequest{Mode: engine.CompactUnder, Budget: 600, Live: 5000}, 4, 4620, false, "live context still exceeds target"},
+		{"a sweep that is not enough", engine.CompactRequest{Budget: 400, Live: 5000}, 3, 4715, false, "compacted"},
+		{"a sweep that is", engine.CompactRequest{Budget: 400, Live: 500}, 3, 215, true, "compacted"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 100)})
+			said(t, e, "talk", times(10, 50)...)
+			c := compactTalk(t, e, test.request)
+			if len(c.Passes) != test.passes || c.TokensBefore != max(500, test.request.Live) || c.TokensAfter != test.after || c.Reached != test.reached || c.Reason != test.reason {
+				t.Errorf("%+v, want %+v", c, test)
+			}
+		})
+	}
+}
+
+// TestNothingShrinks: runs that can't become shorter are tried once in a Compact, and told apart from there being none.
+func TestNothingShrinks(t *testing.T) {
+	llm := summing(9, 9)
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 1)})
+	said(t, e, "talk", times(5, 1)...)
+	c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactUnder, Budget: 2, Force: true})
+	if c.Changed || c.Reached || c.Reason != "could not reach target" || len(llm.Calls()) != 8 {
+		t.Errorf("%+v after %d calls, want two calls for each of four messages", c, len(llm.Calls()))
+	}
+	if c = compactTalk(t, e, engine.CompactRequest{Budget: 2}); c.Reason != "nothing to compact" || len(llm.Calls()) != 8 {
+		t.Errorf("again: %+v after %d calls", c, len(llm.Calls()))
+	}
+
+	few := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 1, func(o *engine.ConversationOptions) { o.SweepMaxPasses = 3 })})
+	said(t, few, "talk", times(5, 1)...)
+	for _, want := range []string{"reached the most of passes", "nothing to compact"} {
+		if c := compactTalk(t, few, engine.CompactRequest{Budget: 2}); c.Changed || c.Reason != want {
+			t.Errorf("%+v, want %s", c, want)
+		}
+	}
+}
+
+// TestCancelledReason: a host that gives up is not told that the model failed.
+func TestCancelledReason(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		cancel()
+		return "", ctx.Err()
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10)})
+	said(t, e, "talk", times(40, 10)...)
+	if c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Budget: 100}); !errors.Is(err, context.Canceled) || c.Reason != "cancelled" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestAppendedMeanwhile: what is said while the model thinks is no reason to stop, however much it is.
+func TestAppendedMeanwhile(t *testing.T) {
+	var e *engine.Engine
+	n := 0
+	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) {
+		if n++; n == 1 {
+			said(t, e, "talk", times(20, 10)...)
+		}
+		return enginetest.Tokens(5), nil
+	}}
+	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
+	said(t, e, "talk", times(10, 10)...)
+	c := compactTalk(t, e, engine.CompactRequest{Budget: 100})
+	if len(c.Passes) != 5 || !c.Reached || c.TokensAfter != 75 {
+		t.Errorf("%+v, want five passes, to the threshold of 75 tokens", c)
+	}
+}
+
+// TestRewrittenMeanwhile: a summary whose sources get another text while the model reads the old one is planned anew, so that its counters
+// are right.
+func TestRewrittenMeanwhile(t *testing.T) {
+	var e *engine.Engine
+	rewritten := false
+	llm := &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
+		if !isCondensed(prompt) {
+			return enginetest.Tokens(10), nil
+		}
+		if !rewritten {
+			rewritten = true
+			id := rowsOf(t, e, "SELECT id FROM summaries ORDER BY first_seq")[0][0].(string)
+			if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: id, Text: "brief"}); err != nil {
+				t.Error(err)
+			}
+		}
+		return enginetest.Tokens(8), nil
+	}}
+	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 10))})
+	said(t, e, "talk", times(12, 50)...)
+	c := compactTalk(t, e, engine.CompactRequest{Force: true})
+	if got := contextOf(t, e, "talk"); got != "D1(8) m11 m12" {
+		t.Errorf("context %s, %+v", got, c)
+	}
+	if calls := llm.Calls(); !strings.Contains(calls[len(calls)-1].Prompt, "brief") {
+		t.Error("the last prompt has the old text of a source")
+	}
+}
+
+// TestPurgedMeanwhile: what is purged while the model reads it comes back in no summary, be it a message, or in a summary that was its source
+// or stood before it.
+func TestPurgedMeanwhile(t *testing.T) {
+	for _, test := range []struct {
+		when  string
+		reads func(prompt string) bool // what is purged then
+	}{
+		{"a leaf of it is made", func(prompt string) bool { return strings.Contains(prompt, "the secret word") }},
+		{"the next leaf is made", func(prompt string) bool { return strings.Contains(prompt, "a secret gist") }},
+		{"its leaf is condensed", func(prompt string) bool { return isCondensed(prompt) && strings.Contains(prompt, "a secret gist") }},
+	} {
+		t.Run(test.when, func(t *testing.T) {
+			var e *engine.Engine
+			var secret string
+			purged := false
+			llm := &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
+				answer := "a gist"
+				if strings.Contains(prompt, "the secret word") || test.reads(prompt) {
+					answer = "a secret gist"
+				}
+				if !purged && test.reads(prompt) {
+					purged = true
+					if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{secret}}); err != nil {
+						t.Error(err)
+					}
+				}
+				return answer, nil
+			}}
+			e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 2))})
+			r := engine.AppendRequest{Conversation: "talk"}
+			for n := range 12 {
+				r.Messages = append(r.Messages, engine.Message{Text: fmt.Sprint(n, enginetest.Tokens(48)), SaidAt: noon})
+			}
+			r.Messages[1].Text = "the secret word " + enginetest.Tokens(45)
+			appended, err := e.Append(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			secret = appended.IDs[1]
+			compactTalk(t, e, engine.CompactRequest{Force: true})
+			if !purged {
+				t.Fatal("nothing was purged")
+			}
+			for _, row := range rowsOf(t, e, "SELECT kind, text FROM summaries WHERE contains(text, 'secret')") {
+				t.Errorf("a %s says %q", row[0], row[1])
+			}
+		})
+	}
+}

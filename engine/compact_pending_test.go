@@ -1,0 +1,107 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// deferring puts compaction off.
+func deferring(o *engine.ConversationOptions) { o.Deferred = true }
+
+// owed counts the debts.
+func owed(t *testing.T, e *engine.Engine) int {
+	t.Helper()
+	debts, err := e.Debts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(debts)
+}
+
+// TestDebtIsPaid: a debt stays until the context is small enough, or nothing more can be done, however many sweeps that takes.
+func TestDebtIsPaid(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		budget  int
+		reached bool
+		ticks   int
+	}{
+		{"small enough", 160, true, 8},      // 16 passes take 200 tokens to 120
+		{"nothing is left", 100, false, 10}, // 18 passes, and then none
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 10, deferring, func(o *engine.ConversationOptions) { o.SweepMaxPasses = 2 })})
+			said(t, e, "talk", times(20, 10)...)
+			compactTalk(t, e, engine.CompactRequest{Budget: test.budget})
+			ticks := 0
+			var last *engine.Compacted
+			for ; owed(t, e) > 0 && ticks < 50; ticks++ {
+				done, err := e.CompactPending(t.Context())
+				if err != nil || len(done) != 1 {
+					t.Fatalf("%+v, %v", done, err)
+				}
+				last = done[0]
+			}
+			if ticks != test.ticks || last.Reached != test.reached {
+				t.Errorf("after %d ticks %+v, want %d", ticks, last, test.ticks)
+			}
+		})
+	}
+}
+
+// TestDebtsAreIndependent: one that fails keeps no other from being paid, and none is left of a conversation that is gone or archived.
+func TestDebtsAreIndependent(t *testing.T) {
+	clock := &movingClock{noon}
+	llm := answers(errDown, enginetest.Tokens(5))
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, deferring)})
+	for _, name := range []string{"first", "gone", "reset", "last"} {
+		said(t, e, name, times(20, 10)...)
+		if c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: name, Budget: 250}); err != nil || c.Reason != "deferred" {
+			t.Fatalf("%s: %+v, %v", name, c, err)
+		}
+		clock.advance(time.Second)
+	}
+	if _, err := e.PurgeConversation(t.Context(), "gone", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.ResetSession(t.Context(), engine.ArchiveRequest{Conversation: "reset"}); err != nil {
+		t.Fatal(err)
+	}
+	done, err := e.CompactPending(t.Context())
+	if !errors.Is(err, errDown) || len(done) != 2 || done[0].Changed || !done[1].Changed {
+		t.Errorf("%+v, %v", done, err)
+	}
+	debts, err := e.Debts(t.Context())
+	if err != nil || len(debts) != 1 || debts[0].Attempts != 1 {
+		t.Errorf("left: %+v, %v", debts, err)
+	}
+}
+
+// TestDebtAndRefusedKey: a refused key is the breaker's business; the debt waits for that, not for a time of its own.
+func TestDebtAndRefusedKey(t *testing.T) {
+	clock := &movingClock{noon}
+	refuse := []any{}
+	for range 5 {
+		refuse = append(refuse, enginetest.Refused{})
+	}
+	llm := answers(append(refuse, enginetest.Tokens(5))...)
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, deferring)})
+	said(t, e, "talk", times(20, 10)...)
+	compactTalk(t, e, engine.CompactRequest{Budget: 250})
+	for range 5 {
+		if _, err := e.CompactPending(t.Context()); err == nil {
+			t.Fatal("no error where the key was refused")
+		}
+	}
+	if done, err := e.CompactPending(t.Context()); err != nil || len(done) != 1 || done[0].Reason != "circuit breaker open" || len(llm.Calls()) != 5 {
+		t.Errorf("%+v, %v after %d calls", done, err, len(llm.Calls()))
+	}
+	clock.advance(30 * time.Minute)
+	if done, err := e.CompactPending(t.Context()); err != nil || len(done) != 1 || !done[0].Changed || owed(t, e) != 0 {
+		t.Errorf("with a key: %+v, %v", done, err)
+	}
+}

@@ -1,0 +1,67 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// worked is what an agent did alone: so many calls of tools with their results, of so many tokens each. The results come as a user's
+// messages, as some hosts write them.
+func worked(calls, tokens int) (all []engine.Message) {
+	for n := range calls {
+		id := fmt.Sprint("call_", n)
+		all = append(all, engine.Message{Role: "assistant", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: id, Tool: "look", Input: enginetest.Tokens(tokens - 1)}}},
+			engine.Message{Role: "user", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: id, Tool: "look", Output: enginetest.Tokens(tokens)}}})
+	}
+	return all
+}
+
+func appendTalk(t *testing.T, e *engine.Engine, all ...engine.Message) {
+	t.Helper()
+	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: all}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTailFarBack: the newest message of a user is found however far back it is, with the calls around it, and no result of a tool is one.
+func TestTailFarBack(t *testing.T) {
+	asked := engine.Message{Text: enginetest.Tokens(10), SaidAt: noon}
+	around := worked(1, 10)
+	for _, test := range []struct {
+		name  string
+		first []engine.Message
+	}{
+		{"a user", []engine.Message{asked}},
+		{"a user between a call and its result", []engine.Message{around[0], asked, around[1]}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: engine.ConversationOptions{LeafChunkTokens: 50}})
+			appendTalk(t, e, append(test.first, worked(100, 10)[2:]...)...)
+			before := contextOf(t, e, "talk")
+			if c := compactTalk(t, e, engine.CompactRequest{Budget: 100_000, Force: true}); c.Changed || contextOf(t, e, "talk") != before {
+				t.Errorf("%+v, context %s", c, contextOf(t, e, "talk"))
+			}
+		})
+	}
+}
+
+// TestPairAtTheEndOfWhatIsRead: planning reads the oldest part of a long context; a run never ends between a call there and a result that
+// comes somewhat later.
+func TestPairAtTheEndOfWhatIsRead(t *testing.T) {
+	for _, between := range []int{2, 20, 32} { // messages; farther apart call and result are let go
+		e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000)})
+		pair := worked(1, 8)
+		said(t, e, "talk", times(62, 16)...)
+		appendTalk(t, e, pair[0])
+		said(t, e, "talk", times(between, 16)...)
+		appendTalk(t, e, pair[1])
+		said(t, e, "talk", times(100, 16)...)
+		c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+		if len(c.Passes) != 1 || c.Passes[0].Items != 64+between {
+			t.Errorf("%+v, want one leaf of %d messages, with the result of its last call", c, 64+between)
+		}
+	}
+}
