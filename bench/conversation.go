@@ -210,7 +210,10 @@ func (r *conversationRun) assembleCompacted(ctx context.Context) error {
 
 func (r *conversationRun) assemble(ctx context.Context, step string, p50 *float64) error {
 	return r.times(ctx, step, r.config.Queries, p50, func(int) error {
-		_, err := r.engine.Assemble(ctx, engine.AssembleRequest{Conversation: chatName, Budget: chatBudget})
+		v, err := r.engine.Assemble(ctx, engine.AssembleRequest{Conversation: chatName, Budget: chatBudget})
+		if err == nil && v.Left.Items > 0 && v.Tokens < chatBudget*9/10 {
+			err = fmt.Errorf("%d items were left out although %d tokens are all that is shown", v.Left.Items, v.Tokens)
+		}
 		return err
 	})
 }

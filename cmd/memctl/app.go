@@ -127,10 +127,11 @@ func (a *app) readJSON(name string, dest any) error {
 type access int
 
 const (
-	canEmbed  access = 1 << iota // brings the model
-	canWrite                     // has the file alone
-	canCreate                    // makes the file when there is none
-	canAsk                       // brings the language model, where one is configured
+	canEmbed   access = 1 << iota // brings the model
+	canWrite                      // has the file alone
+	canCreate                     // makes the file when there is none
+	canAsk                        // brings the language model, where one is configured
+	canExplore                    // brings it where it is to say what large files hold
 )
 
 // with opens the file, lets do work on it and closes it.
@@ -167,7 +168,7 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		return err
 	}
 	o.Conversation = c.Conversation
-	if how&canAsk != 0 {
+	if how&canAsk != 0 || how&canExplore != 0 && c.Conversation.SummarizeFiles {
 		if o.LLM, err = c.LLM.open(); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ once come in with import --messages.`,
 				return err
 			}
 			r.Conversation, r.Agent, r.Messages = args[0], a.agent, []engine.Message{m}
-			return a.with(cmd.Context(), canWrite|canEmbed|canCreate, func(e *engine.Engine) error {
+			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore, func(e *engine.Engine) error {
 				result, err := e.Append(cmd.Context(), r)
 				if err != nil {
 					return err

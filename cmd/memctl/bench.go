@@ -1,6 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
 
 func newBenchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -10,4 +16,32 @@ func newBenchCommand(a *app) *cobra.Command {
 	}
 	cmd.AddCommand(newBenchLocomoCommand(a), newBenchRecallCommand(a), newBenchConversationCommand(a), newBenchCompactionCommand(a))
 	return cmd
+}
+
+// figures are what a bench measured.
+type figures interface{ WriteText(io.Writer) error }
+
+// measure opens the model that --model names, lets do measure with it while a bar shows how far it is, and prints the figures.
+func (a *app) measure(do func(model engine.Embedder, progress func(step string, done, total int)) (figures, error)) error {
+	model, err := openModel(a.model)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	a.noteModel(model)
+	bar := newProgress(a)
+	defer bar.stop()
+	report, err := do(model.Embedder, bar.report)
+	if err != nil {
+		return err
+	}
+	return a.printFigures(report)
+}
+
+func (a *app) printFigures(report figures) error {
+	a.progress.stop()
+	if a.json {
+		return a.printJSON(report)
+	}
+	return report.WriteText(a.stdout)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/bench"
+	"github.com/mallardmem/mallard/engine"
 )
 
 func newBenchCompactionCommand(a *app) *cobra.Command {
@@ -22,25 +23,10 @@ how much is there or among what the question expands (reachable_3), how much a p
 			if c.Data == "" {
 				return usage("--data is missing: a file in the format of LoCoMo")
 			}
-			model, err := openModel(a.model)
-			if err != nil {
-				return err
-			}
-			defer model.Close()
-			a.noteModel(model)
-			c.Embedder, c.Related = model.Embedder, relatedWords
-			bar := newProgress(a)
-			defer bar.stop()
-			c.Progress = bar.report
-			report, err := bench.RunCompaction(cmd.Context(), c)
-			if err != nil {
-				return err
-			}
-			bar.stop()
-			if a.json {
-				return a.printJSON(report)
-			}
-			return report.WriteText(a.stdout)
+			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (figures, error) {
+				c.Embedder, c.Related, c.Progress = model, relatedWords, progress
+				return bench.RunCompaction(cmd.Context(), c)
+			})
 		},
 	}
 	f := cmd.Flags()

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/bench"
+	"github.com/mallardmem/mallard/engine"
 )
 
 func newBenchConversationCommand(a *app) *cobra.Command {
@@ -18,25 +19,10 @@ for a pattern, and expansion to 4,000 tokens.`,
   memctl bench conversation --n 10000 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			model, err := openModel(a.model)
-			if err != nil {
-				return err
-			}
-			defer model.Close()
-			a.noteModel(model)
-			c.Embedder = model.Embedder
-			bar := newProgress(a)
-			defer bar.stop()
-			c.Progress = bar.report
-			report, err := bench.RunConversation(cmd.Context(), c)
-			if err != nil {
-				return err
-			}
-			bar.stop()
-			if a.json {
-				return a.printJSON(report)
-			}
-			return report.WriteText(a.stdout)
+			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (figures, error) {
+				c.Embedder, c.Progress = model, progress
+				return bench.RunConversation(cmd.Context(), c)
+			})
 		},
 	}
 	f := cmd.Flags()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,33 +64,18 @@ conversation at a time and measures on it the set that is best on the others. JS
 			if save != "" && (folds || len(c.Sets) > 1) {
 				return usage("--save %s; allowed with one set of weights", save)
 			}
-			model, err := openModel(a.model)
-			if err != nil {
-				return err
-			}
-			defer model.Close()
-			a.noteModel(model)
-			c.Embedder, c.Related = model.Embedder, relatedWords
-			bar := newProgress(a)
-			defer bar.stop()
-			c.Progress = bar.report
-			if save != "" {
-				out, err := os.Create(save)
-				if err != nil {
-					return err
+			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (_ figures, err error) {
+				c.Embedder, c.Related, c.Progress = model, relatedWords, progress
+				if save != "" {
+					var out *os.File
+					if out, err = os.Create(save); err != nil {
+						return nil, err
+					}
+					defer func() { err = errors.Join(err, out.Close()) }()
+					c.Save = out
 				}
-				defer func() { err = errors.Join(err, out.Close()) }()
-				c.Save = out
-			}
-			report, err := runBenchLocomo(cmd.Context(), c, folds)
-			if err != nil {
-				return err
-			}
-			bar.stop()
-			if a.json {
-				return a.printJSON(report)
-			}
-			return report.WriteText(a.stdout)
+				return runBenchLocomo(cmd.Context(), c, folds)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -128,7 +112,7 @@ func (a *app) benchWeights(names []string) (sets []bench.WeightSet, err error) {
 }
 
 // runBenchLocomo runs the bench that the sets of weights call for.
-func runBenchLocomo(ctx context.Context, c bench.LocomoConfig, folds bool) (interface{ WriteText(io.Writer) error }, error) {
+func runBenchLocomo(ctx context.Context, c bench.LocomoConfig, folds bool) (figures, error) {
 	switch {
 	case folds:
 		return bench.RunFolds(ctx, c)

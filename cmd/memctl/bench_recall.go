@@ -55,10 +55,7 @@ is part of every figure.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(report)
-			}
-			return report.WriteText(a.stdout)
+			return a.printFigures(report)
 		},
 	}
 	f := cmd.Flags()

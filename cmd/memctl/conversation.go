@@ -106,6 +106,9 @@ func newConversationShowCommand(a *app) *cobra.Command {
 			if r.Limit == 0 {
 				return usage("limit is 0; allowed: 1 to 100000")
 			}
+			if r.From < 1 {
+				return usage("from is %d; allowed: 1 or more", r.From)
+			}
 			r.Conversation, r.Agent = args[0], a.agent
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				messages, err := e.Messages(cmd.Context(), r)

@@ -20,6 +20,9 @@ and has the configured model answer from them. Without a model it prints the mes
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.completeConversation,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := notZero(cmd, "cap"); err != nil {
+				return err
+			}
 			if r.Prompt, err = a.text(args[1:]); err != nil {
 				return err
 			}
@@ -29,10 +32,15 @@ and has the configured model answer from them. Without a model it prints the mes
 				if err != nil {
 					return err
 				}
+				document := struct {
+					*engine.QueryAnswer
+					ModelErr string `json:"model_error,omitempty"`
+				}{QueryAnswer: v}
 				if v.ModelErr != nil {
-					a.note("The model did not answer: %v", v.ModelErr)
+					document.ModelErr = v.ModelErr.Error()
+					a.note("The model did not answer: %s", printable(document.ModelErr))
 				}
-				return a.answer(v, func() {
+				return a.answer(document, func() {
 					a.printf("%s\n", printable(strings.TrimRight(v.Answer, "\n")))
 					if v.Truncated {
 						a.note("More was found than fits into the tokens: --cap.")

@@ -38,7 +38,7 @@ those whose compaction was put off.`,
 			return a.with(cmd.Context(), canWrite|canEmbed|canAsk, func(e *engine.Engine) error {
 				if pending {
 					done, err := e.CompactPending(cmd.Context())
-					return errors.Join(a.answer(orEmpty(done), func() { a.printPending(done) }), err)
+					return errors.Join(a.answer(orEmpty(done), func() { a.printPending(done, err) }), err)
 				}
 				r.Conversation, r.Agent = args[0], a.agent
 				if _, err := e.Conversation(cmd.Context(), r.Conversation, r.Agent); err != nil {
@@ -60,11 +60,14 @@ those whose compaction was put off.`,
 	f.StringVar(&r.Instructions, "instructions", "", "for the summariser")
 	f.BoolVar(&pending, "pending", false, "compact the conversations whose compaction was put off")
 	complete(cmd, "mode", engine.CompactModes())
+	for _, name := range []string{"mode", "budget", "target", "force", "instructions"} {
+		cmd.MarkFlagsMutuallyExclusive("pending", name) // what was put off has its own
+	}
 	return cmd
 }
 
-func (a *app) printPending(done []*engine.Compacted) {
-	if len(done) == 0 {
+func (a *app) printPending(done []*engine.Compacted, err error) {
+	if len(done) == 0 && err == nil {
 		a.note("No compaction is due.")
 	}
 	for _, v := range done {
@@ -117,6 +120,9 @@ model; ID is then the conversation, or nothing for all of them.`,
 				}
 				if strings.TrimSpace(r.Text) == "" {
 					return usage("the text is blank")
+				}
+				if r.Instructions != "" {
+					return usage("instructions are for the summariser; allowed without a text")
 				}
 			}
 			return a.with(cmd.Context(), canWrite|canEmbed|canAsk, func(e *engine.Engine) error {

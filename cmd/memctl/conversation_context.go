@@ -65,7 +65,7 @@ func newConversationAssembleCommand(a *app) *cobra.Command {
 		Short: "Print what a model is shown within a budget",
 		Long: `Assemble chooses from the context what fits into the budget, newest first, and prints it: as plain text, or with --as as the messages
 that a provider takes. The newest messages are always shown. With --prompt, what answers it best is chosen from the rest.
-With --json, all figures are printed too.`,
+With --json in place of --as, all figures are printed too.`,
 		Example: `  memctl conversation assemble standup --budget 8000
   memctl conversation assemble standup --prompt "when does the crane come back?" --as anthropic`,
 		Args:              cobra.ExactArgs(1),
@@ -74,6 +74,9 @@ With --json, all figures are printed too.`,
 			r.Conversation, r.Agent, r.PromptAware = args[0], a.agent, r.Prompt != ""
 			if as != textShape && as != openAIShape && as != anthropicShape {
 				return usage("as is %q; allowed: text, openai, anthropic", string(as))
+			}
+			if err := notZero(cmd, "budget"); err != nil {
+				return err
 			}
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				v, err := e.Assemble(cmd.Context(), r)
@@ -92,20 +95,20 @@ With --json, all figures are printed too.`,
 	return cmd
 }
 
-func (a *app) printAssembled(v *engine.Assembled, as shape) error {
+func (a *app) printAssembled(v *engine.Assembled, as shape) (err error) {
 	switch as {
 	case openAIShape:
-		return a.printJSON(v.OpenAI())
+		err = a.printJSON(v.OpenAI())
 	case anthropicShape:
 		system, messages := v.Anthropic()
-		return a.printJSON(map[string]any{"system": system, "messages": messages})
+		err = a.printJSON(map[string]any{"system": system, "messages": messages})
+	default:
+		err = a.answer(v, func() { a.printf("%s\n", printable(v.Text())) })
 	}
-	return a.answer(v, func() {
-		a.printf("%s\n", printable(v.Text()))
-		a.note("%s of %s, %s left out with %s.", plural(v.Tokens, "token", "tokens"), plural(v.Budget, "token", "tokens"),
-			plural(v.Left.Items, "item", "items"), plural(v.Left.Tokens, "token", "tokens"))
-		if v.OverBudget {
-			a.note("The newest messages alone are over the budget.")
-		}
-	})
+	a.note("%s of %s, %s left out with %s.", plural(v.Tokens, "token", "tokens"), plural(v.Budget, "token", "tokens"),
+		plural(v.Left.Items, "item", "items"), plural(v.Left.Tokens, "token", "tokens"))
+	if v.OverBudget {
+		a.note("The newest messages alone are over the budget.")
+	}
+	return err
 }

@@ -24,7 +24,16 @@ others of its session key, or without NAME in all.`,
   memctl conversation grep --regex "HB-4[0-9]+" standup --since 2026-03-01
   memctl conversation grep "low water" --words all --order newest`,
 		Args: cobra.RangeArgs(1, 2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) != 1 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.completeConversation(cmd, nil, word)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notZero(cmd, "limit", "deadline"); err != nil {
+				return err
+			}
 			r.Pattern, r.Agent, r.AllConversations = args[0], a.agent, len(args) == 1
 			if len(args) == 2 {
 				r.Conversation = args[1]
@@ -87,6 +96,9 @@ and with what expanding each of them costs.`,
   memctl conversation describe sum_0c1d7h4k2m9q --cap 8000 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notZero(cmd, "cap"); err != nil {
+				return err
+			}
 			r.ID, r.Agent = args[0], a.agent
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				d, err := e.Describe(cmd.Context(), r)
@@ -112,6 +124,12 @@ With --messages=false it stops at the lowest summaries.`,
   memctl conversation expand 7h4k2m9q --messages=false --cap 8000`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.Depth < 1 {
+				return usage("depth is %d; allowed: 1 to 10", r.Depth)
+			}
+			if err := notZero(cmd, "cap"); err != nil {
+				return err
+			}
 			r.IDs, r.Agent = args, a.agent
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				x, err := e.Expand(cmd.Context(), r)
@@ -143,6 +161,9 @@ it is encoded as base64.`,
   memctl conversation file 7h4k2m9q --bytes 1000000 > report.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notZero(cmd, "bytes", "from-line", "to-line"); err != nil {
+				return err
+			}
 			r.ID, r.Agent = args[0], a.agent
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				piece, err := e.ReadLargeFile(cmd.Context(), r)

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
 )
+
+// mostDays is about a hundred years; a time.Duration has no room for three hundred.
+const mostDays = 36_500
 
 func newConversationPruneCommand(a *app) *cobra.Command {
 	var r engine.PruneSetAsideRequest
@@ -21,6 +25,9 @@ away, unless --reason names others. Of each its number, role, keys and times sta
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeConversation,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if days < 0 || days > mostDays {
+				return usage("days is %d; allowed: 0 to %d", days, mostDays)
+			}
 			if len(args) == 1 {
 				r.Conversation = args[0]
 			}
@@ -46,33 +53,49 @@ away, unless --reason names others. Of each its number, role, keys and times sta
 	f.Var(wordsOf(&r.Reasons), "reason", "new, reset, heartbeat, off_branch or event; repeatable (default heartbeat, off_branch and event)")
 	f.BoolVar(&r.DryRun, "dry-run", false, "only count")
 	cmd.MarkFlagRequired("days")
-	complete(cmd, "reason", engine.SetAsides())
+	complete(cmd, "reason", slices.DeleteFunc(engine.SetAsides(), func(s engine.SetAside) bool { return s == engine.AsidePurged }))
 	return cmd
 }
 
 func newConversationPurgeCommand(a *app) *cobra.Command {
 	var r engine.PurgeMessagesRequest
+	var all bool
 	cmd := &cobra.Command{
-		Use:   "purge NAME ID…",
-		Short: "Remove messages for good",
+		Use:   "purge NAME [ID…]",
+		Short: "Remove messages, or a conversation, for good",
 		Long: `Purge removes what messages say, and all that is known of it: their parts, files, words and vectors. Of each its number, role, keys and times
-stay, so that nothing brings it back. Summaries that stood for it are made anew from what is left. IDs are whole ones.`,
-		Example:           "  memctl conversation purge standup msg_01m7zjezfeebdmt67q8bg3jg19",
-		Args:              cobra.MinimumNArgs(2),
+stay, so that nothing brings it back. Summaries that stood for it are made anew from what is left. IDs are whole ones. --all removes, in
+place of messages, the conversation itself with everything in it; nothing of it stays.`,
+		Example: `  memctl conversation purge standup msg_01m7zjezfeebdmt67q8bg3jg19
+  memctl conversation purge standup --all`,
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeConversation,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) > 1) {
+				return usage("give the ids of messages, or --all")
+			}
 			r.Conversation, r.IDs, r.Agent = args[0], args[1:], a.agent
-			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
-				v, err := e.PurgeMessages(cmd.Context(), r)
+			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) (err error) {
+				var v *engine.Purged
+				if all {
+					v, err = e.PurgeConversation(cmd.Context(), r.Conversation, r.Agent)
+				} else {
+					v, err = e.PurgeMessages(cmd.Context(), r)
+				}
 				if err != nil {
 					return err
 				}
 				return a.answer(v, func() {
+					if all {
+						a.printf("The conversation is purged, with %s.\n", plural(v.Messages, "message", "messages"))
+						return
+					}
 					a.printf("%s purged; %s made anew, %s removed.\n", plural(v.Messages, "message", "messages"),
 						plural(len(v.Rewritten), "summary", "summaries"), plural(len(v.Removed), "summary", "summaries"))
 				})
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove the whole conversation")
 	return cmd
 }

@@ -70,6 +70,16 @@ func given[T any](cmd *cobra.Command, flag string, value T) *T {
 	return &value
 }
 
+// notZero refuses a 0 that somebody gave where it would count as nothing said, and the default be taken.
+func notZero(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if f := cmd.Flag(name); f.Changed && (f.Value.String() == "0" || f.Value.String() == "0s") {
+			return usage("%s is %s; leave it out for the default", name, f.Value)
+		}
+	}
+	return nil
+}
+
 // complete makes the shell offer the values of a flag.
 func complete[T ~string](cmd *cobra.Command, flag string, values []T) {
 	var all []string

@@ -27,7 +27,7 @@ and the exit code is 1.`,
 			}
 			defer in.Close()
 			r.Agent = a.agent
-			how := canWrite | canEmbed | canCreate
+			how := canWrite | canEmbed | canCreate | canExplore
 			if r.DryRun {
 				how = 0
 			}

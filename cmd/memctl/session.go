@@ -38,7 +38,7 @@ that is only half written is left for the next time.`,
 				return usage("name files or folders, or a --host")
 			}
 			r.Paths, r.Agent = args, a.agent
-			return a.with(cmd.Context(), canWrite|canEmbed|canCreate, func(e *engine.Engine) error {
+			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore, func(e *engine.Engine) error {
 				r.Progress = func(done, total int64) { a.progress.report("transcripts, in kB", int(done>>10), int(total>>10)) }
 				report, err := session.Import(cmd.Context(), e, r)
 				if err != nil {

@@ -33,7 +33,7 @@ goes on where it was. With --json it prints one line for every file that brought
 				a.printSessionFile(f)
 			}
 			r.Ready = func() { a.note("Following; interrupt to stop.") }
-			return a.with(cmd.Context(), canWrite|canEmbed|canCreate, func(e *engine.Engine) error {
+			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore, func(e *engine.Engine) error {
 				return session.Watch(cmd.Context(), e, r)
 			})
 		},
