@@ -50,12 +50,12 @@ type CompactRequest struct {
 // Compacted says what became of a CompactRequest: truthfully, so that a host which calls again only when Changed comes to an end.
 type Compacted struct {
 	ConversationID string        `json:"conversation_id,omitempty"`
-	Reached        bool          `json:"reached"` // the context is no larger than it should be
-	Changed        bool          `json:"changed"` // something was written
-	Reason         string        `json:"reason"`
-	TokensBefore   int           `json:"tokens_before"` // the greater of what is stored and Live
-	TokensAfter    int           `json:"tokens_after"`  // likewise, as if Live had fallen by as much as what is stored
-	Target         int           `json:"target"`
+	Reached        bool          `json:"reached"`          // the context is no larger than it should be
+	Changed        bool          `json:"changed"`          // something was written
+	Reason         string        `json:"reason"`           // why it ended, in words for a person
+	TokensBefore   int           `json:"tokens_before"`    // the greater of what is stored and Live
+	TokensAfter    int           `json:"tokens_after"`     // likewise, as if Live had fallen by as much as what is stored
+	Target         int           `json:"target"`           // tokens that the context should have at most
 	Rounds         int           `json:"rounds,omitempty"` // sweeps of CompactUnder
 	Passes         []CompactPass `json:"passes,omitempty"` // those written
 	Calls          int           `json:"calls"`            // of the model

@@ -3,14 +3,22 @@
 // # Nouns
 //
 // A memory is one remembered statement with a scope (who shares it), a category (what it is about) and a tier (how fast it
-// fades). A conversation is an ordered record of messages. Memories and messages are documents: each has a number, words in one
-// index, and a vector when there is an embedding model.
+// fades). A conversation is an ordered record of messages; a summary stands for messages, or for other summaries. Memories, messages
+// and summaries are documents: each has a number, words in one index, and a vector when there is an embedding model.
 //
 // # Writing
 //
 // Open a file, Remember statements, Append messages. Each write is one transaction: the row, its words and its vector are all
 // on disk when the call returns, or none of it is. Update, Supersede, Forget and Purge change memories; nothing but Purge
-// removes a row. One write runs at a time, reads run beside it, and no lock is held while a model thinks.
+// removes one. One write runs at a time, reads run beside it, and no lock is held while a model thinks.
+//
+// # Conversations
+//
+// What a model is shown of a conversation is its context: messages, and summaries in the place of older ones. The turn of an agent is
+// Append, Assemble, the model, Append again, and then, when NeedsCompaction says so, Compact. No message is lost by that: Grep,
+// Describe, Expand and ExpandQuery are what a model needs as tools to find what was summarised away. NewSession, ResetSession and
+// Archive end what is over; PurgeMessages and PurgeConversation alone remove anything. docs/agents.md goes through it step by step;
+// package session reads the transcripts of other hosts, and package llm asks the models that write summaries.
 //
 // # Recalling
 //

@@ -75,6 +75,7 @@ func tablesOf(t *testing.T, text string) (all []docTable) {
 
 var (
 	sqlBlock = regexp.MustCompile("(?s)```sql\n(.*?)```")
+	goBlock  = regexp.MustCompile("(?s)```go\n(.*?)```")
 	quoted   = regexp.MustCompile("`([^`]+)`")
 )
 
@@ -206,6 +207,23 @@ func TestDocumentedSchema(t *testing.T) {
 	}
 	for macro := range signatures {
 		t.Errorf("docs/schema.md has the macro %s, the file has not", macro)
+	}
+}
+
+// TestDocumentedAgent: the code of the page is that of the example, which runs.
+func TestDocumentedAgent(t *testing.T) {
+	example, err := os.ReadFile("example_agent_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := goBlock.FindAllStringSubmatch(page(t, "agents.md"), -1)
+	if len(blocks) < 5 {
+		t.Fatalf("%d blocks of Go: the test looks in the wrong place", len(blocks))
+	}
+	for _, block := range blocks {
+		if !strings.Contains(string(example), block[1]) {
+			t.Errorf("engine/example_agent_test.go lacks what docs/agents.md has:\n%s", block[1])
+		}
 	}
 }
 

@@ -14,14 +14,14 @@ import (
 type Message struct {
 	ID             string    `json:"id"`
 	ConversationID string    `json:"conversation_id"`
-	Seq            int       `json:"seq"` // from 1 within the conversation
-	Key            string    `json:"key,omitempty"`
+	Seq            int       `json:"seq"`               // from 1 within the conversation
+	Key            string    `json:"key,omitempty"`     // the caller's own: one that the conversation has already is not stored again; empty: none
 	Session        string    `json:"session,omitempty"` // the host's own
-	Role           string    `json:"role"`
+	Role           string    `json:"role"`              // user (default), assistant, system or tool
 	Speaker        string    `json:"speaker,omitempty"`
 	Text           string    `json:"text"`              // what was said; of Blocks, the texts of those that are text
 	Caption        string    `json:"caption,omitempty"` // of what was shown with it
-	SaidAt         time.Time `json:"said_at"`
+	SaidAt         time.Time `json:"said_at"`           // default when it is appended
 	RecordedAt     time.Time `json:"recorded_at"`
 	// Blocks are what the message is made of, when that is more than its text: thinking, tools, files.
 	Blocks []Block `json:"blocks,omitempty"`

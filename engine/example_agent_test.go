@@ -1,0 +1,229 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+
+	"github.com/mallardmem/mallard/embed/static"
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/llm"
+)
+
+// openMemory opens the agent's file. The model writes summaries; without one (no LLM) they pick sentences.
+func openMemory(ctx context.Context, file, server, model string) (*engine.Engine, error) {
+	writer, err := llm.OpenAI(llm.Config{BaseURL: server, Key: os.Getenv("OPENAI_API_KEY"), Model: model}) // or llm.Anthropic
+	if err != nil {
+		return nil, err
+	}
+	return engine.Open(ctx, file, engine.Options{Embedder: static.New(), LLM: writer})
+}
+
+// agent is one dialogue with a model behind a server that speaks OpenAI's chat completions.
+type agent struct {
+	memory        *engine.Engine
+	server, model string
+	conversation  string
+	budget        int // tokens of the model's context that the dialogue may have
+}
+
+// turn takes what the user said and gives the model's answer.
+func (a *agent) turn(ctx context.Context, key, said string) (string, error) {
+	if err := a.append(ctx, engine.Message{Key: key, Role: "user", Text: said}); err != nil {
+		return "", err
+	}
+	for {
+		shown, err := a.memory.Assemble(ctx, engine.AssembleRequest{Conversation: a.conversation, Budget: a.budget})
+		if err != nil {
+			return "", err
+		}
+		answer, err := a.complete(ctx, shown.OpenAI())
+		if err != nil {
+			return "", err
+		}
+		text, _ := answer.Content.(string)
+		blocks := []engine.Block{{Type: engine.TextBlock, Text: text}}
+		for _, call := range answer.ToolCalls {
+			blocks = append(blocks, engine.Block{Type: engine.ToolCallBlock, CallID: call.ID, Tool: call.Function.Name, Input: call.Function.Arguments})
+		}
+		if err := a.append(ctx, engine.Message{Role: "assistant", Blocks: blocks}); err != nil {
+			return "", err
+		}
+		if len(answer.ToolCalls) == 0 {
+			return text, a.compact(ctx)
+		}
+		for _, call := range answer.ToolCalls {
+			output, err := a.call(ctx, call.Function.Name, call.Function.Arguments)
+			if err != nil {
+				output = err.Error()
+			}
+			result := engine.Block{Type: engine.ToolResultBlock, CallID: call.ID, Tool: call.Function.Name, Output: output, IsError: err != nil}
+			if err := a.append(ctx, engine.Message{Role: "tool", Blocks: []engine.Block{result}}); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+func (a *agent) append(ctx context.Context, m engine.Message) error {
+	_, err := a.memory.Append(ctx, engine.AppendRequest{Conversation: a.conversation, Messages: []engine.Message{m}})
+	return err
+}
+
+// compact makes the context smaller when that is due.
+func (a *agent) compact(ctx context.Context) error {
+	r := engine.CompactRequest{Conversation: a.conversation, Budget: a.budget}
+	need, err := a.memory.NeedsCompaction(ctx, r)
+	if err != nil || !need.Over && !need.LeafDue {
+		return err
+	}
+	done, err := a.memory.Compact(ctx, r)
+	if err != nil {
+		log.Printf("compaction: %v", err) // what was done stays, and the next turn tries again
+		return nil
+	}
+	log.Printf("compaction: %s, %d to %d tokens", done.Reason, done.TokensBefore, done.TokensAfter)
+	return nil
+}
+
+// call is what the model finds behind its three tools.
+func (a *agent) call(ctx context.Context, tool, arguments string) (string, error) {
+	var in struct{ Pattern, ID, Question string }
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
+		return "", err
+	}
+	switch {
+	case tool == "grep":
+		found, err := a.memory.Grep(ctx, engine.GrepRequest{Conversation: a.conversation, Pattern: in.Pattern, Limit: 10})
+		if err != nil {
+			return "", err
+		}
+		return found.Text(), nil
+	case tool == "describe":
+		described, err := a.memory.Describe(ctx, engine.DescribeRequest{ID: in.ID})
+		if err != nil {
+			return "", err
+		}
+		return described.Text(), nil
+	case tool == "expand" && in.Question != "":
+		answer, err := a.memory.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: a.conversation, Prompt: in.Question})
+		if err != nil {
+			return "", err
+		}
+		return answer.Answer, nil
+	case tool == "expand":
+		expanded, err := a.memory.Expand(ctx, engine.ExpandRequest{IDs: []string{in.ID}, Depth: 3, Messages: true})
+		if err != nil {
+			return "", err
+		}
+		return expanded.Text(), nil
+	}
+	return "", fmt.Errorf("no tool %q", tool)
+}
+
+// tools tells the model of them, in the form of chat completions.
+const tools = `[
+	{"type": "function", "function": {"name": "grep", "description": "Find what was said in this conversation, by words.",
+		"parameters": {"type": "object", "properties": {"pattern": {"type": "string"}}, "required": ["pattern"]}}},
+	{"type": "function", "function": {"name": "describe", "description": "Say what a summary covers, and what expanding it costs.",
+		"parameters": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}}},
+	{"type": "function", "function": {"name": "expand", "description": "Get the detail behind summaries: all of the summary with this id, or what answers a question.",
+		"parameters": {"type": "object", "properties": {"id": {"type": "string"}, "question": {"type": "string"}}}}}]`
+
+// complete asks the model for its next message.
+func (a *agent) complete(ctx context.Context, messages []engine.OpenAIMessage) (*engine.OpenAIMessage, error) {
+	body, err := json.Marshal(map[string]any{"model": a.model, "messages": messages, "tools": json.RawMessage(tools)})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.server+"/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("OPENAI_API_KEY"))
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Choices []struct{ Message engine.OpenAIMessage }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("%s: %w", response.Status, err)
+	}
+	if len(answer.Choices) == 0 {
+		return nil, errors.New(response.Status)
+	}
+	return &answer.Choices[0].Message, nil
+}
+
+// A whole agent: its dialogue stays within a budget, and the model looks up what was summarised away. docs/agents.md goes through it.
+func Example_agent() {
+	ctx := context.Background()
+	server := modelServer()
+	defer server.Close()
+	e, err := openMemory(ctx, ":memory:", server.URL, "some-model") // a file, and a server such as "http://localhost:11434/v1"
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	log.SetOutput(os.Stdout)
+	log.SetFlags(0)
+	defer func() { log.SetOutput(os.Stderr); log.SetFlags(log.LstdFlags) }()
+
+	a := &agent{memory: e, server: server.URL, model: "some-model", conversation: "harbour", budget: 1000}
+	for i := range 12 {
+		said := fmt.Sprintf("Entry %d of the log: %s", i, strings.Repeat("the tide turned and the cranes went on with their work. ", 5))
+		if i == 2 {
+			said += "The code of the gate is 4711."
+		}
+		if _, err := a.turn(ctx, fmt.Sprint("turn-", i), said); err != nil {
+			log.Fatal(err)
+		}
+	}
+	answer, err := a.turn(ctx, "turn-12", "What is the code of the gate?")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer)
+	// Output:
+	// compaction: compacted, 778 to 482 tokens
+	// compaction: compacted, 824 to 534 tokens
+	// It is 4711.
+}
+
+// modelServer stands in for a model: it summarises in one sentence, and looks for codes before it answers.
+func modelServer() *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Messages []engine.OpenAIMessage
+			Tools    []any
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		last := request.Messages[len(request.Messages)-1]
+		said, _ := last.Content.(string)
+		answer := engine.OpenAIMessage{Role: "assistant", Content: "Noted."}
+		switch {
+		case request.Tools == nil:
+			answer.Content = "The log tells of tides and cranes.\nExpand for details about: the gate"
+		case last.Role == "tool" && strings.Contains(said, "4711"):
+			answer.Content = "It is 4711."
+		case strings.Contains(said, "What is the code"):
+			answer.ToolCalls = []engine.OpenAICall{{ID: "call_1", Type: "function", Function: engine.OpenAIFunction{Name: "grep", Arguments: `{"pattern": "code of the gate"}`}}}
+			answer.Content = nil
+		}
+		json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion", "choices": []any{map[string]any{"index": 0, "message": answer, "finish_reason": "stop"}}})
+	}))
+}
