@@ -123,3 +123,72 @@ func TestChatWhileSummarising(t *testing.T) {
 	}
 	t.Logf("%d passes during the chat, %d items left; appends %v in the middle, %v at most", passes, len(d.context), waits[len(waits)/2], waits[len(waits)-1])
 }
+
+// TestAgentWorksAlone: an agent that works on for long after one word of its user stays within its budget too, and never loses sight of what it
+// was asked for.
+func TestAgentWorksAlone(t *testing.T) {
+	const budget = 2000
+	turns := 600
+	if os.Getenv(longRuns) != "" {
+		turns = 6000
+	}
+	e := enginetest.Open(t, engine.Options{Threads: 1, Conversation: engine.ConversationOptions{
+		FreshTailCount: 16, LeafChunkTokens: 500, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 4, CondensedMinFanout: 4}})
+	s := &simulation{t: t, rng: rand.New(rand.NewPCG(11, 1)), clock: &movingClock{noon}}
+	d := newSimulated("talk")
+	tell := func(all ...engine.Message) {
+		t.Helper()
+		appended, err := e.Append(t.Context(), engine.AppendRequest{Conversation: d.name, Messages: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.id = appended.ConversationID
+		for i, m := range all {
+			d.hear(m, appended.IDs[i])
+		}
+	}
+	for n := range 30 {
+		tell(engine.Message{Role: []string{"user", "assistant"}[n%2], Text: s.words(20), SaidAt: noon})
+	}
+	tell(engine.Message{Role: "user", Text: "Paint the crane at pier 4. " + s.words(20), SaidAt: noon})
+	asked := d.ids[len(d.ids)-1]
+	largest := 0
+	for range turns / 20 {
+		var work []engine.Message
+		for range 10 {
+			s.keys++
+			id := fmt.Sprint("call_", s.keys)
+			work = append(work, engine.Message{Role: "assistant", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: id, Tool: "look", Input: s.words(3)}}},
+				engine.Message{Role: "tool", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: id, Tool: "look", Output: s.words(20)}}})
+		}
+		tell(work...)
+		d.see(t, e)
+		c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+		if err != nil || !c.Reached {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		d.fold(t, e, c)
+		largest = max(largest, c.TokensAfter)
+		a, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: d.name, Budget: budget})
+		if err != nil || a.OverBudget {
+			t.Fatalf("%d tokens of %d: %v", a.Tokens, a.Budget, err)
+		}
+		d.shown(t, a)
+		if !slices.ContainsFunc(a.Items, func(i engine.AssembledItem) bool { return i.ID == asked }) {
+			t.Fatalf("after %d messages it is not shown what was asked for", len(d.said))
+		}
+	}
+	d.whole(t, e)
+	tell(engine.Message{Role: "user", Text: "Thanks.", SaidAt: noon})
+	d.see(t, e)
+	for c := (&engine.Compacted{Changed: true}); c.Changed; d.fold(t, e, c) {
+		var err error
+		if c, err = e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slices.ContainsFunc(d.context, func(i engine.ContextItem) bool { return i.Ref == asked }) {
+		t.Error("what was asked for before stays in the context when the user has spoken again")
+	}
+	t.Logf("%d turns, a context of %d items and at most %d tokens", len(d.said), len(d.context), largest)
+}

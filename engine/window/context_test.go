@@ -87,7 +87,9 @@ func passes(t testing.TB, s *window.Sweep, p window.Policy, budget int, items []
 	t.Helper()
 	var log []string
 	for range 100_000 {
-		step, ok := s.Next(items, p.Tail(items, budget))
+		var tail int
+		items, tail = spared(p, items, budget)
+		step, ok := s.Next(items, tail)
 		if !ok {
 			return items, log
 		}
@@ -113,6 +115,16 @@ func passes(t testing.TB, s *window.Sweep, p window.Policy, budget int, items []
 	}
 	t.Fatal("the sweep does not end")
 	return nil, nil
+}
+
+// spared marks what compaction leaves alone before the fresh tail, and gives where that begins.
+func spared(p window.Policy, items []window.Item, budget int) ([]window.Item, int) {
+	lo, hi, tail := p.Spared(items, budget)
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Spared = lo <= i && i < hi
+	}
+	return items, tail
 }
 
 // lengths makes every leaf and every condensed summary equally long.

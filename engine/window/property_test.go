@@ -150,6 +150,58 @@ func TestTailProperties(t *testing.T) {
 	})
 }
 
+func TestSparedProperties(t *testing.T) {
+	split := 0
+	each(t, func(t *testing.T, r *rand.Rand) {
+		p, items, budget := randomPolicy(r), randomContext(r), r.IntN(300)
+		lo, hi, tail := p.Spared(items, budget)
+		if lo == hi {
+			if lo != tail || tail != p.Tail(items, budget) {
+				t.Errorf("[%d, %d) and %d, where the tail begins at %d", lo, hi, tail, p.Tail(items, budget))
+			}
+			return
+		}
+		split++
+		if lo > hi || hi > tail || splits(items, lo, hi) || splits(items, tail, len(items)) {
+			t.Errorf("[%d, %d) and the tail %d of %+v", lo, hi, tail, items)
+		}
+		asked, newest := -1, -1
+		for i, it := range items {
+			if !it.Summary {
+				newest = i
+			}
+			if it.Role == window.User {
+				asked = i
+			}
+		}
+		if asked < lo || asked >= hi || newest < tail {
+			t.Errorf("[%d, %d) and the tail %d; messages %d and %d must stay", lo, hi, tail, asked, newest)
+		}
+		room := budget / 2
+		if p.TailTokens > 0 {
+			room = min(room, p.TailTokens)
+		}
+		if window.Tokens(items[asked:]) <= room {
+			t.Errorf("from message %d on there are %d tokens in a room of %d", asked, window.Tokens(items[asked:]), room)
+		}
+		messages := func(items []window.Item) (n, tokens int) {
+			for _, it := range items {
+				if !it.Summary {
+					n, tokens = n+1, tokens+it.Tokens
+				}
+			}
+			return n, tokens
+		}
+		_, around := messages(items[lo:hi])
+		if n, tokens := messages(items[tail:]); tail < newest && !splits(items, newest, len(items)) && (n > p.TailCount || tokens > room-around) {
+			t.Errorf("a tail of %d messages and %d tokens, beside %d; %d and %d allowed", n, tokens, around, p.TailCount, room)
+		}
+	})
+	if split < rolls/100 {
+		t.Errorf("only %d of %d contexts had a message spared before the tail", split, rolls)
+	}
+}
+
 func TestRunProperties(t *testing.T) {
 	each(t, func(t *testing.T, r *rand.Rand) {
 		p, items := randomPolicy(r), randomContext(r)
@@ -200,14 +252,14 @@ func TestSweepProperties(t *testing.T) {
 		// Every fifth or so does not shrink, and the same sources give the same.
 		length := func(step window.Step, items []window.Item) int {
 			sources := items[step.Lo:step.Hi]
-			if step.Hi > p.Tail(items, budget) {
+			if _, _, tail := p.Spared(items, budget); step.Hi > tail {
 				t.Errorf("%+v reaches into the tail", step)
 			}
 			if step.Kind == window.Leaf && splits(items, step.Lo, step.Hi) {
 				t.Errorf("%+v splits a pair", step)
 			}
 			for _, it := range sources {
-				if it.Summary != (step.Kind == window.Condensed) || it.Summary && it.Depth != step.Depth-1 {
+				if it.Spared || it.Summary != (step.Kind == window.Condensed) || it.Summary && it.Depth != step.Depth-1 {
 					t.Errorf("%+v has the source %+v", step, it)
 				}
 			}
@@ -256,8 +308,8 @@ func TestSelectProperties(t *testing.T) {
 			t.Errorf("%d tokens, counted %d, of %d; over %v", s.Tokens, tokens, o.Budget, s.Over)
 		}
 		for i := o.Tail; i < len(items); i++ {
-			if !slices.Contains(s.Indexes, i) {
-				t.Errorf("%d of the tail is missing", i)
+			if !items[i].Summary && !slices.Contains(s.Indexes, i) {
+				t.Errorf("message %d of the tail is missing", i)
 			}
 		}
 		for _, p := range partners(items) {

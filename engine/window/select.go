@@ -17,13 +17,13 @@ type SelectOptions struct {
 type Selection struct {
 	Indexes []int // ascending
 	Tokens  int   // of the items at Indexes
-	Over    bool  // the fresh tail alone is over the budget; nothing was left out of it
+	Over    bool  // the messages of the fresh tail alone are over the budget; none was left out
 }
 
-// Select chooses the items to show. The fresh tail is always shown, with the calls and results before it that belong to it. What comes
-// before is shown whole if it fits. If it doesn't, without scores the newest are taken up to the first that does not fit; with scores
-// the best, of equals the newer, passing over what does not fit. Calls and results that belong together are chosen together or not at
-// all, by the best score and the newest place of any of them.
+// Select chooses the items to show. The messages of the fresh tail are always shown, with the calls and results before it that belong to
+// them. The rest is shown whole if it fits. If it doesn't, without scores the newest are taken up to the first that does not fit; with
+// scores the best, of equals the newer, passing over what does not fit. Calls and results that belong together are chosen together or
+// not at all, by the best score and the newest place of any of them.
 func Select(items []Item, o SelectOptions) Selection {
 	tail := clamp(o.Tail, len(items))
 	owner := bundles(items)
@@ -41,7 +41,7 @@ func Select(items []Item, o SelectOptions) Selection {
 		}
 		b.tokens += it.Tokens
 		b.newest = i
-		b.shown = b.shown || i >= tail
+		b.shown = b.shown || i >= tail && !it.Summary
 		total += it.Tokens
 	}
 	for i := range items {
@@ -53,7 +53,7 @@ func Select(items []Item, o SelectOptions) Selection {
 	s := Selection{Over: bounded && shown > o.Budget}
 	fits := func(at int) bool { return !bounded || shown+bundle[at].tokens <= o.Budget }
 
-	order := newestFirst(owner[:tail])
+	order := newestFirst(owner)
 	if o.Scores != nil && bounded && total > o.Budget {
 		slices.SortFunc(order, func(i, j int) int {
 			a, b := &bundle[i], &bundle[j]

@@ -51,6 +51,9 @@ func TestSelect(t *testing.T) {
 		{"all results or none", "a10+t1+t2 r10=t1 r90=t2 10 10", 1, 100, nil, []int{3, 4}, 20, false},
 		{"pairs that share a message are one", "a10+t0 a10+t1+t2 10 r10=t1 r10=t0=t2 10", 1, 40, nil, []int{5}, 10, false},
 		{"what belongs to the tail counts as tail", "a90+t1 10 r10=t1 10", 2, 50, nil, []int{0, 2, 3}, 110, true},
+		{"summaries within the tail are shown if they fit", "L(10) 10 L(10) 10", 3, 40, nil, []int{0, 1, 2, 3}, 40, false},
+		{"the newest of them first", "L(10) 10 L(10) 10", 3, 30, nil, []int{1, 2, 3}, 30, false},
+		{"or not", "L(5) 10 L(10) 10", 3, 25, nil, []int{1, 3}, 20, false},
 		{"ids used again are other pairs", "a10+t r10=t 10 a10+t r10=t 10", 1, 30, nil, []int{3, 4, 5}, 30, false},
 		{"an orphan result is alone", "r10=t9 10 10", 1, 20, nil, []int{1, 2}, 20, false},
 	} {

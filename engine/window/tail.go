@@ -6,7 +6,7 @@ package window
 // holds tool results is no user's. With TailTokens -1 the newest TailCount messages stay, and that is all.
 //
 // The tail never begins between a call and its result: it is made shorter there, or longer where it can't be shorter.
-// Summaries count for nothing, but those that lie within the tail stay with it.
+// Summaries count for nothing. Those that lie within the tail are not condensed meanwhile; Select shows them if they fit.
 func (p Policy) Tail(items []Item, budget int) int {
 	must := newestMessage(items, p.TailTokens >= 0)
 	if p.TailCount <= 0 || must < 0 {
