@@ -25,8 +25,12 @@ func (e *Engine) folder() string { return e.path + ".files" }
 
 func (e *Engine) apartName(name string) string { return filepath.Join(e.folder(), name) }
 
-// putAllApart puts those contents into the folder that lie there, before the rows that name them. It needs no lock.
+// putAllApart puts those contents into the folder that lie there, before the rows that name them. It needs no lock. Beside a file that is only
+// read it puts nothing; the write that follows is refused.
 func (e *Engine) putAllApart(p payloads) error {
+	if e.opts.ReadOnly {
+		return nil
+	}
 	for name, content := range p {
 		if e.apart(content) {
 			if err := e.putApart(name, content); err != nil {
@@ -59,7 +63,7 @@ func (e *Engine) putApart(name string, content []byte) error {
 		os.Remove(f.Name())
 		return fmt.Errorf("payload: %w", err)
 	}
-	return syncFolder(e.folder())
+	return errors.Join(syncFolder(e.folder()), syncFolder(filepath.Dir(e.folder())))
 }
 
 // syncFolder makes the names in a folder last.
@@ -160,15 +164,26 @@ func (e *Engine) copyFolder(ctx context.Context, c *connection, out string) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		to := filepath.Join(out+".files", name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
-		}
-		if os.Link(e.apartName(name), to) == nil {
-			return nil
-		}
-		return copyFile(e.apartName(name), to)
+		return copyApart(e.apartName(name), filepath.Join(out+".files", name), size)
 	})
+}
+
+// copyApart copies a payload. What is left of an earlier copy is never written to, for it may be a link to the original itself. One that is
+// gone can't be copied, and Check says so of the copy as it does of the original.
+func copyApart(from, to string, size int64) error {
+	if info, err := os.Stat(to); err == nil && info.Size() == size {
+		return nil
+	}
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), removeFiles([]string{to})); err != nil {
+		return err
+	}
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	return copyFile(from, to)
 }
 
 func copyFile(from, to string) error {
@@ -177,7 +192,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
