@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -44,18 +45,19 @@ func blocksOf(raw json.RawMessage) []Block {
 	o, err := fieldsOf(raw)
 	if err != nil || o == nil {
 		if s := stringOf(raw); s != "" {
-			return []Block{{Type: TextBlock, Text: s}}
+			return []Block{textBlock(s, raw, true)}
 		}
 		return []Block{{Type: "value", Raw: raw}}
 	}
 	kind := o.blockType()
 	switch strings.ToLower(kind) {
 	case "text", "input_text", "output_text":
-		b := Block{Type: TextBlock, Text: o.text("text", "content")}
-		if len(o) > 2 || strings.ContainsRune(b.Text, '\uFFFD') {
-			b.Raw = raw
+		said := o.first("text", "content")
+		s := textAt(said, 0)
+		if s == "" {
+			s = textUnder(o, 0)
 		}
-		return []Block{b}
+		return []Block{textBlock(s, raw, len(o) == 2 && bytes.HasPrefix(said, []byte{'"'}))}
 	case "thinking", "reasoning", "redacted_thinking":
 		thought := o.text("thinking", "text", "reasoning")
 		if thought == "" {
@@ -78,6 +80,15 @@ func blocksOf(raw json.RawMessage) []Block {
 		return []Block{{Type: BlockType(known), Text: textUnder(o, 0), Raw: raw}}
 	}
 	return []Block{{Type: BlockType(or(strings.TrimSpace(kind), "object")), Text: textUnder(o, 0), Raw: raw}}
+}
+
+// textBlock is a text of a host's. whole: it is all that the host wrote, unless a byte or a surrogate was lost.
+func textBlock(s string, raw json.RawMessage, whole bool) Block {
+	b := Block{Type: TextBlock, Text: s}
+	if !whole || strings.ContainsRune(s, '\uFFFD') {
+		b.Raw = raw
+	}
+	return b
 }
 
 // inner gives the object that has the fields of a tool: itself, or what it wraps.
@@ -176,6 +187,8 @@ func (o fields) file(kind BlockType, raw json.RawMessage) Block {
 		switch {
 		case data != "" && at.text("type") == "text":
 			b.Data = []byte(data)
+		case strings.HasPrefix(data, "data:"):
+			b.locate(data)
 		case data != "":
 			b.decode(data)
 		default:
@@ -206,10 +219,6 @@ func (b *Block) locate(address string) {
 
 // decode takes bytes in base 64, of either alphabet and with or without padding; what is none of that stays in Raw only.
 func (b *Block) decode(s string) {
-	if strings.HasPrefix(s, "data:") {
-		b.locate(s)
-		return
-	}
 	s = strings.TrimRight(strings.Join(strings.Fields(s), ""), "=")
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		if data, err := encoding.DecodeString(s); err == nil && len(data) > 0 {

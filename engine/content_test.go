@@ -99,6 +99,9 @@ func TestBlocksOfHosts(t *testing.T) {
 			[]engine.Block{{Type: engine.FileBlock, FileName: "b.pdf", MIME: "application/pdf", Data: []byte("%PDF")}}},
 		{`{"type":"file","file":{"file_id":"file-1"}}`, []engine.Block{{Type: engine.FileBlock, Text: "file-1"}}},
 		{`{"type":"step-start"}`, []engine.Block{{Type: "step_start"}}},
+		{`{"type":"text","text":{"value":"said","annotations":[]}}`, []engine.Block{{Type: engine.TextBlock, Text: "said"}}},
+		{`{"type":"text","text":7}`, []engine.Block{{Type: engine.TextBlock}}},
+		{`{"type":"output_text","value":"said"}`, []engine.Block{{Type: engine.TextBlock, Text: "said"}}},
 		{`{"type":"text","text":"cached","cache_control":{}}`, []engine.Block{{Type: engine.TextBlock, Text: "cached"}}},
 		{`{"type":"notice","text":"news"}`, []engine.Block{{Type: "notice", Text: "news"}}},
 		{`{"type":" "}`, []engine.Block{{Type: "object"}}},
@@ -121,6 +124,7 @@ func TestContentThatIsNoText(t *testing.T) {
 		{`"nul \u0000"`, "nul \uFFFD", `"nul \u0000"`},
 		{"\"byte \xff\"", "byte \uFFFD", "\"byte \xff\""},
 		{`[{"type":"text","text":"\udc00"}]`, "\uFFFD", `{"type":"text","text":"\udc00"}`},
+		{`["a \ud800 surrogate"]`, "a \uFFFD surrogate", `"a \ud800 surrogate"`},
 		{`[{"type":"toolCall","id":"\u0000","name":"\ud800","arguments":"\u0000"}]`, "", `{"type":"toolCall","id":"\u0000","name":"\ud800","arguments":"\u0000"}`},
 	} {
 		text, blocks, err := engine.ContentOf(json.RawMessage(test.content))
@@ -138,6 +142,13 @@ func TestContentThatIsNoText(t *testing.T) {
 		if _, _, err := engine.ContentOf(json.RawMessage(content)); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%q: %v, want ErrInvalid", content, err)
 		}
+	}
+}
+
+func TestADataURLWithinItself(t *testing.T) {
+	_, blocks, err := engine.ContentOf(json.RawMessage(`[{"type":"image","data":"` + strings.Repeat("data:;base64,", 4<<20) + `"}]`))
+	if err != nil || len(blocks) != 1 || blocks[0].Data != nil || blocks[0].Text != "" {
+		t.Errorf("%d blocks, %v", len(blocks), err)
 	}
 }
 

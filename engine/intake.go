@@ -96,7 +96,7 @@ func (r *messageRows) add(x *intake, docNo int32, at stand) {
 	if m.SetAside == "" {
 		r.items = append(r.items, []driver.Value{m.ConversationID, int32(m.Seq), string(MessageKind), m.ID, int32(m.Tokens)})
 	}
-	if !plain(m.Blocks) {
+	if !m.plain() {
 		r.addParts(x, m.Blocks, 0)
 	}
 	r.addContents(x)

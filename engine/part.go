@@ -3,6 +3,7 @@ package engine
 import (
 	"database/sql"
 	"database/sql/driver"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +19,7 @@ const (
 	ThinkingBlock   BlockType = "thinking"    // kept, but neither counted nor indexed nor shown to a model
 	ToolCallBlock   BlockType = "tool_call"   // CallID, Tool and Input
 	ToolResultBlock BlockType = "tool_result" // CallID, Tool, Output and IsError
-	FileBlock       BlockType = "file"        // FileName, MIME, and Data or Text
+	FileBlock       BlockType = "file"        // FileName, MIME, and either Data or Text
 	ImageBlock      BlockType = "image"       // FileName, MIME, and Data or, where it lies elsewhere, its address as Text
 )
 
@@ -89,14 +90,17 @@ func (b *Block) searchable() string {
 	return ""
 }
 
-// clean makes every text of the block one that the file can hold; what that changes is kept in Raw.
+// clean makes every text of the block one that the file can hold; those that this changes are kept in Raw, a line for each.
 func (b *Block) clean() {
+	var changed []string
 	for _, s := range []*string{&b.Text, &b.Input, &b.Output, &b.Tool, &b.CallID, &b.FileName, &b.MIME} {
-		plain := cleanText(*s)
-		if plain != *s && b.Raw == nil {
-			b.Raw = []byte(*s)
+		if plain := cleanText(*s); plain != *s {
+			changed = append(changed, *s)
+			*s = plain
 		}
-		*s = plain
+	}
+	if b.Raw == nil && changed != nil {
+		b.Raw = []byte(strings.Join(changed, "\n"))
 	}
 }
 
@@ -113,12 +117,18 @@ func (b *Block) validate() error {
 	if strings.TrimSpace(string(b.Type)) == "" {
 		return invalid("type", string(b.Type), "text, thinking, tool_call, tool_result, file, image, or the host's own word")
 	}
+	if len(b.Data) > 0 && b.Text != "" {
+		return invalid("text", b.Text, "none beside data, in whose place a reference comes")
+	}
 	return firstError(checkText("type", string(b.Type)), checkText("key", b.Key))
 }
 
-// plain reports whether blocks say nothing that the message's text does not.
-func plain(blocks []Block) bool {
-	return len(blocks) == 0 || len(blocks) == 1 && blocks[0].Type == TextBlock && blocks[0].Key == "" && blocks[0].Raw == nil && blocks[0].FileID == ""
+// plain reports whether the blocks of a message say nothing that its text does not.
+func (m *Message) plain() bool {
+	if len(m.Blocks) != 1 {
+		return len(m.Blocks) == 0
+	}
+	return reflect.DeepEqual(m.Blocks[0], Block{Type: TextBlock, Text: m.Text})
 }
 
 // partRow gives a block as the columns of the table parts, in their order.

@@ -127,24 +127,43 @@ func TestAThousandBlocks(t *testing.T) {
 
 func TestBlocksThatAreNoText(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
-	dirty := "a\xffb\x00c"
+	const dirty, other = "a\xffb\x00c", "\xff"
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "assistant", Blocks: []engine.Block{
-		{Type: engine.TextBlock, Text: dirty}, {Type: engine.ToolCallBlock, Tool: dirty, CallID: dirty, Input: "fine"}, {Type: engine.ToolResultBlock, Output: dirty, Raw: []byte("kept")},
-		{Type: engine.FileBlock, FileName: dirty, MIME: dirty}}}}})
+		{Type: engine.TextBlock, Text: dirty}, {Type: engine.ToolCallBlock, Tool: dirty, CallID: other, Input: "fine"}, {Type: engine.ToolResultBlock, Output: dirty, Raw: []byte("kept")},
+		{Type: engine.FileBlock, FileName: dirty, MIME: dirty}, {Type: engine.FileBlock, MIME: other}}}}})
 	m := messagesOf(t, e, "c")[0]
 	const clean = "a\uFFFDb\uFFFDc"
 	b := m.Blocks
-	if m.Text != clean || b[0].Text != clean || b[1].Tool != clean || b[1].CallID != clean || b[2].Output != clean || b[3].FileName != clean || b[3].MIME != clean {
+	if m.Text != clean || b[0].Text != clean || b[1].Tool != clean || b[1].CallID != "\uFFFD" || b[2].Output != clean || b[3].FileName != clean || b[3].MIME != clean {
 		t.Errorf("%+v", b)
 	}
-	for i, want := range []string{dirty, dirty, "kept", dirty} {
+	for i, want := range []string{dirty, dirty + "\n" + other, "kept", dirty + "\n" + dirty, other} {
 		if string(b[i].Raw) != want {
 			t.Errorf("block %d has the raw %q, want %q", i, b[i].Raw, want)
 		}
 	}
-	for _, bad := range []engine.Block{{}, {Type: " "}, {Type: "\xff"}, {Type: "text", Key: "\x00"}} {
+	for _, bad := range []engine.Block{{}, {Type: " "}, {Type: "\xff"}, {Type: "text", Key: "\x00"}, {Type: engine.ImageBlock, Text: "a pier", Data: []byte("x")}} {
 		if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: []engine.Block{bad}}}}); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "block 0") {
 			t.Errorf("%+v: %v, want ErrInvalid", bad, err)
 		}
+	}
+}
+
+// TestATextThatIsMore: one block of text is kept as a part when the message's text does not say all of it.
+func TestATextThatIsMore(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for i, b := range []engine.Block{
+		{Text: "file body", CallID: "t1", Tool: "read", IsError: true}, {Text: "x", MIME: "text/plain"}, {Text: "x", FileName: "a"}, {Text: "x", Input: "in"}, {Text: "x", Output: "out"}, {Text: " \n"},
+	} {
+		b.Type = engine.TextBlock
+		name := fmt.Sprint("c", i)
+		appended(t, e, engine.AppendRequest{Conversation: name, Messages: []engine.Message{{Role: "tool", Blocks: []engine.Block{b}}}})
+		if diff := cmp.Diff([]engine.Block{b}, messagesOf(t, e, name)[0].Blocks); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "plain", Messages: []engine.Message{{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "x"}}}}})
+	if m := messagesOf(t, e, "plain")[0]; m.Text != "x" || m.Blocks != nil {
+		t.Errorf("%+v", m)
 	}
 }
