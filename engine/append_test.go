@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -184,5 +185,29 @@ func TestMessagesInPages(t *testing.T) {
 		if _, err := e.Messages(t.Context(), request); !errors.Is(err, want) {
 			t.Errorf("%+v: %v, want %v", request, err, want)
 		}
+	}
+}
+
+// TestAModelThatStalls: a message is stored without its vector when the model does not answer in time.
+func TestAModelThatStalls(t *testing.T) {
+	stall := func(ctx context.Context, texts []string) ([][]float32, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	e := enginetest.Open(t, engine.Options{Embedder: &scripted{texts: stall}, EmbedDeadline: 50 * time.Millisecond})
+	got := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "heron"}}})
+	if !errors.Is(got.VectorErr, context.DeadlineExceeded) || got.Added != 1 {
+		t.Errorf("%+v", got)
+	}
+	if hits := recalled(t, e, engine.RecallQuery{Text: "heron", Kinds: []engine.Kind{engine.MessageKind}, Mode: engine.LexicalMode}); len(hits) != 1 {
+		t.Errorf("recall: %v", hits)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if _, err := e.Append(ctx, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "reed"}}}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a caller that gave up: %v", err)
+	}
+	if _, err := engine.Open(t.Context(), ":memory:", engine.Options{EmbedDeadline: -1}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("%v, want ErrInvalid", err)
 	}
 }

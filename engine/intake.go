@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"slices"
 	"sync"
+	"time"
 )
 
 // intake is a message on its way to the file: all that takes long is done, without any lock.
@@ -47,7 +48,7 @@ func (x *intake) keepRaw(blocks []Block) {
 	}
 }
 
-// document analyses and embeds messages, on all processors.
+// document analyses messages on all processors, and embeds them unless that takes too long.
 func (e *Engine) document(ctx context.Context, all []*intake) (vectorErr, err error) {
 	var texts []string
 	var live []*intake
@@ -69,7 +70,9 @@ func (e *Engine) document(ctx context.Context, all []*intake) (vectorErr, err er
 			}
 		})
 	}
-	vectors, vectorErr := e.embed(ctx, texts)
+	inTime, cancel := context.WithTimeout(ctx, e.opts.EmbedDeadline+time.Duration(max(len(texts)-1, 0))*time.Second/2)
+	defer cancel()
+	vectors, vectorErr := e.embed(inTime, texts)
 	analysed.Wait()
 	if vectorErr != nil {
 		if !embeddingFailed(ctx, vectorErr) {

@@ -12,6 +12,9 @@ import (
 type Options struct {
 	// Embedder makes the vectors. Nil: what is written has none (its coverage in Stats falls) and recall is lexical.
 	Embedder Embedder
+	// EmbedDeadline is how long Append waits for the model, and half a second more for each message after the first; what has no vector by
+	// then is stored without, and gets it from RebuildIndex. Default 30 s.
+	EmbedDeadline time.Duration
 	// Related brings related words into the lexical channel, as far as the weights let it. Default the Embedder's own method of
 	// that name, if it has one.
 	Related Related
@@ -54,6 +57,9 @@ func (o Options) withDefaults() Options {
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = 256
 	}
+	if o.EmbedDeadline == 0 {
+		o.EmbedDeadline = 30 * time.Second
+	}
 	if own, ok := o.Embedder.(interface {
 		Related(word string) (words []string, cosines []float32)
 	}); ok && o.Related == nil {
@@ -89,6 +95,9 @@ func (o Options) validate() error {
 	}
 	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
 		errs = append(errs, invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
+	}
+	if o.EmbedDeadline < 0 {
+		errs = append(errs, invalid("EmbedDeadline", o.EmbedDeadline, "more than 0"))
 	}
 	errs = append(errs, member("Lexical", o.Lexical, LexicalBackends()), checkText("FTS", o.FTS), o.Conversation.validate())
 	return errors.Join(errs...)
