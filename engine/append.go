@@ -16,7 +16,7 @@ type AppendRequest struct {
 	SessionID    string // the host's session that it is in
 	Scope        string // of a new conversation; default as for RememberRequest
 	Title        string // of a new conversation
-	Parent       string // of a new conversation: the id of the one that it was forked or started from
+	Parent       string // of a new conversation: name or id of the one that it was forked or started from
 	Agent        string // empty: an internal caller
 	// Messages: Role, Text or Blocks, and SaidAt matter most; ID, ConversationID, Seq and Tokens are given by the engine.
 	Messages []Message
@@ -35,12 +35,12 @@ type Appended struct {
 	Added          int
 	Skipped        string   // why nothing was stored, by the session gates of ConversationOptions; empty: it was
 	Heartbeats     []string // ids of messages that ConversationOptions.PruneHeartbeats set aside, earlier ones of the same turn too
-	VectorErr      error    // the messages are stored, but the model failed
+	VectorErr      error    // the messages are stored, but the model failed or took too long
 }
 
 // Append stores messages in their order, with words and vectors, in one transaction, and puts them at the end of the context. A
-// message whose Key the conversation has already is left out. Errors: ErrInvalid (nothing is stored), ErrBadScope, ErrScopeDenied,
-// ErrBadVector.
+// message whose Key the conversation has already is left out. Errors, with nothing stored: ErrInvalid, ErrNotFound for a Parent, or for a
+// Conversation that is named by an id; ErrBadScope, ErrScopeDenied, ErrBadVector.
 func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error) {
 	of := r.conversation()
 	if err := firstError(of.validate(), checkText("title", r.Title), checkText("parent", r.Parent)); err != nil {
@@ -90,7 +90,7 @@ func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 			return err
 		}
 		result.ConversationID = conversation.ID
-		if r.Conversation == conversation.ID { // an id tells a gate nothing
+		if r.conversation().byID(conversation) { // an id tells a gate nothing
 			result.Skipped = e.opts.Conversation.gate(conversationOf{key: conversation.SessionKey, session: conversation.SessionID})
 		}
 		if result.Skipped != "" {

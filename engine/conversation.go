@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -60,11 +61,33 @@ func (of conversationOf) validate() error {
 	return nil
 }
 
+// byID reports whether a conversation that was found is named by its id or the ending of it.
+func (of conversationOf) byID(v *Conversation) bool {
+	return of.name == v.ID || of.name != "" && of.name != v.Name && of.name != v.SessionKey
+}
+
 func (of conversationOf) String() string { return or(of.name, or(of.key, of.session)) }
 
-// findConversation gives nil when there is none of that id, name or session key; of several the active one, or else the newest.
+// idEnding is what the ending of an id may look like.
+var idEnding = regexp.MustCompile(`^[0-9a-z]{6,26}$`)
+
+// findConversation gives nil when there is none of that id, name or session key, and none whose id alone ends so; of several with a name the
+// active one, or else the newest. Errors: ErrAmbiguous.
 func findConversation(ctx context.Context, c *connection, name string) (*Conversation, error) {
-	return oneConversation(ctx, c, name, "conversation_by_name", sql.Named("name", name))
+	v, err := oneConversation(ctx, c, name, "conversation_by_name", sql.Named("name", name))
+	if err != nil || v != nil || !idEnding.MatchString(name) {
+		return v, err
+	}
+	n := 0
+	err = c.each(ctx, "conversation_by_ending", func(rows *sql.Rows) (err error) {
+		n++
+		v, err = scanConversation(rows)
+		return err
+	}, sql.Named("ending", name))
+	if err == nil && n > 1 {
+		return nil, fmt.Errorf("%w: %s fits %d conversations; give more of it", ErrAmbiguous, quote(name), n)
+	}
+	return v, err
 }
 
 // resolveConversation finds what a request names, as it is: nil when there is none. A session key finds the active conversation of that
@@ -186,7 +209,7 @@ func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendReq
 	if err != nil {
 		return nil, err
 	}
-	if v == nil || !v.Active && of.name != "" && v.ID != of.name { // what is archived goes on only where it is named by its id
+	if v == nil || !v.Active && of.name != "" && !of.byID(v) { // what is archived goes on only where it is named by its id
 		return e.makeConversation(ctx, c, r)
 	}
 	if err := e.mayWrite(v, r.Agent); err != nil {
@@ -223,7 +246,14 @@ func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRe
 	}
 	of := r.conversation()
 	v := &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: of.String(), Scope: scope, Title: r.Title, CreatedAt: e.now(), nextSeq: 1,
-		SessionKey: or(of.name, of.key), SessionID: of.session, ParentID: r.Parent, Active: true, Estimator: e.opts.Conversation.Estimator}
+		SessionKey: or(of.name, of.key), SessionID: of.session, Active: true, Estimator: e.opts.Conversation.Estimator}
+	if r.Parent != "" {
+		parent, err := e.readable(ctx, c, r.Parent, r.Agent)
+		if err != nil {
+			return nil, fmt.Errorf("parent: %w", err)
+		}
+		v.ParentID = parent.ID
+	}
 	if of.name == "" { // a session and a key of one name are two dialogues
 		other, err := findConversation(ctx, c, v.Name)
 		if err != nil {
@@ -251,7 +281,8 @@ func (e *Engine) Conversations(ctx context.Context, agent string) ([]Conversatio
 	return all, err
 }
 
-// Conversation gives one by name or id: of several with the name the active one, or else the newest. Errors: ErrNotFound, ErrInvalid.
+// Conversation gives one by name or id, or the unique ending of that: of several with the name the active one, or else the newest. Errors:
+// ErrNotFound, ErrAmbiguous, ErrInvalid.
 func (e *Engine) Conversation(ctx context.Context, name, agent string) (v *Conversation, err error) {
 	err = e.read(ctx, "conversation", func(c *connection) error {
 		v, err = e.readable(ctx, c, name, agent)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -63,6 +64,63 @@ func TestArchivedSessionsAreReusedOnlyWithoutAKey(t *testing.T) {
 			t.Errorf("key %q: %s, then %s", key, first, second)
 		}
 	}
+}
+
+func TestConversationsByTheEndingOfTheirID(t *testing.T) {
+	bodies, n := []string{"cccccccc22222222", "aaaaaaaa11111111", "bbbbbbbb11111111"}, 0
+	e := enginetest.Open(t, engine.Options{NewID: func(prefix string, _ time.Time) string {
+		n++
+		if prefix == "conv_" {
+			body := bodies[0]
+			bodies = bodies[1:]
+			return prefix + body
+		}
+		return fmt.Sprint(prefix, n)
+	}})
+	say := []engine.Message{{Text: "x"}}
+	for _, name := range []string{"aa11111111", "archived", "other"} {
+		appended(t, e, engine.AppendRequest{Conversation: name, Messages: say})
+	}
+	if _, err := e.Archive(t.Context(), engine.ArchiveRequest{Conversation: "aaaaa11111111"}); err != nil {
+		t.Fatal(err)
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "aaaaa11111111", Messages: say}) // what is archived goes on where its id is given
+	for ending, want := range map[string]string{"aa11111111": "aa11111111", "aaa11111111": "archived", "222222": "aa11111111", "b11111111": "other"} {
+		if v, err := e.Conversation(t.Context(), ending, ""); err != nil || v.Name != want {
+			t.Errorf("%s: %+v, %v, want %s", ending, v, err, want)
+		}
+	}
+	if all := messagesOf(t, e, "archived"); len(all) != 2 {
+		t.Errorf("%d messages", len(all))
+	}
+	for ending, want := range map[string]error{"11111": engine.ErrNotFound, "333333": engine.ErrNotFound, "111111": engine.ErrAmbiguous, "AAA11111111": engine.ErrNotFound} {
+		if _, err := e.Conversation(t.Context(), ending, ""); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", ending, err, want)
+		}
+	}
+}
+
+func TestParents(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	say := []engine.Message{{Text: "x"}}
+	id := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).ConversationID
+	appended(t, e, engine.AppendRequest{Conversation: "secret", Scope: "user:ines", Messages: say})
+	for i, parent := range []string{"c", id} {
+		made := appended(t, e, engine.AppendRequest{Conversation: fmt.Sprint("child", i), Parent: parent, Agent: "scout", Messages: say}).ConversationID
+		if v, err := e.Conversation(t.Context(), made, ""); err != nil || v.ParentID != id {
+			t.Errorf("parent %s: %+v, %v", parent, v, err)
+		}
+	}
+	for _, parent := range []string{"none", "conv_none", "secret"} {
+		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "orphan", Parent: parent, Agent: "scout", Messages: say})
+		if !errors.Is(err, engine.ErrNotFound) || !strings.Contains(err.Error(), "parent") || !strings.Contains(err.Error(), parent) {
+			t.Errorf("parent %s: %v, want ErrNotFound", parent, err)
+		}
+	}
+	if _, err := e.Conversation(t.Context(), "orphan", ""); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("%v, want that it was not made", err)
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "c", Parent: "none", Messages: say}) // it is there already
 }
 
 func TestGates(t *testing.T) {

@@ -179,7 +179,7 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 	if err != nil {
 		return nil, err
 	}
-	if v == nil || !v.Active && v.ID != of.name {
+	if v == nil || !v.Active && !of.byID(v) {
 		v, err = e.makeConversation(ctx, c, AppendRequest{Conversation: r.Conversation, SessionKey: r.SessionKey, SessionID: r.SessionID, Agent: r.Agent})
 		if err != nil {
 			return nil, err

@@ -20,8 +20,8 @@ func newConversationCommand(a *app) *cobra.Command {
 		Long: `Conversation without a subcommand lists all conversations, the one with the newest message first.
 
 Every message of a conversation is kept. What a model is shown of it, its context, is made smaller by compacting: summaries take the place
-of old messages, and can be expanded again. NAME is a conversation's name or id, ID the id of a summary, message or file, or the
-ending of one, of six characters or more.`,
+of old messages, and can be expanded again. NAME is a conversation's name or id, ID the id of a summary, message or file; of an id the
+ending will do, of six characters or more.`,
 		Example: `  memctl conversation
   memctl conversation tree standup
   memctl conversation compact standup --budget 32000`,

@@ -4,6 +4,11 @@ SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place
     active, archived_at, archive_cause, estimator
 FROM conversations WHERE name = $name OR id = $name OR session_key = $name;
 
+-- name: conversation_by_ending
+SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
+    active, archived_at, archive_cause, estimator
+FROM conversations WHERE ends_with(id, $ending);
+
 -- name: conversation_by_key
 -- The active conversation of a session key.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
