@@ -53,10 +53,30 @@ func (e *Engine) askToExplore(ctx context.Context, name, kind, content string) s
 
 // piecesOf gives a text whole, or its beginning, middle and end.
 func piecesOf(s string) []string {
-	runes := []rune(s)
-	if len(runes) <= exploredWhole {
+	if utf8.RuneCountInString(s) <= exploredWhole {
 		return []string{s}
 	}
-	middle := (len(runes) - exploredPiece) / 2
-	return []string{string(runes[:exploredPiece]), string(runes[middle : middle+exploredPiece]), string(runes[len(runes)-exploredPiece:])}
+	middle := len(s) / 2
+	for !utf8.RuneStart(s[middle]) {
+		middle++
+	}
+	from, to := before(s, middle, exploredPiece/2), after(s, middle, exploredPiece/2)
+	return []string{s[:after(s, 0, exploredPiece)], s[from:to], s[before(s, len(s), exploredPiece):]}
+}
+
+// after gives where so many characters from at on end, and before where so many up to at begin.
+func after(s string, at, characters int) int {
+	for ; at < len(s) && characters > 0; characters-- {
+		_, n := utf8.DecodeRuneInString(s[at:])
+		at += n
+	}
+	return at
+}
+
+func before(s string, at, characters int) int {
+	for ; at > 0 && characters > 0; characters-- {
+		_, n := utf8.DecodeLastRuneInString(s[:at])
+		at -= n
+	}
+	return at
 }

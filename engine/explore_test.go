@@ -45,11 +45,17 @@ func TestExploringIsBounded(t *testing.T) {
 	for i := range 8 {
 		say = append(say, engine.Message{Key: fmt.Sprint(i), Text: fmt.Sprint(i, strings.Repeat(" heron", 2000))})
 	}
+	say[1].Text = strings.Repeat("日", 3000) + strings.Repeat("本", 3000) + strings.Repeat("語", 3000)
 	for range 2 { // the second time all are known, and the model is not asked
 		appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
 	}
 	if calls := llm.Calls(); len(calls) != 6 || strings.Count(calls[0].Prompt, "heron heron") < 3 || len(calls[0].Prompt) > 10_000 {
 		t.Errorf("%d calls", len(calls))
+	}
+	for _, c := range []string{"日", "本", "語"} {
+		if n := strings.Count(llm.Calls()[1].Prompt, c); n != 2400 {
+			t.Errorf("%d of %s are shown", n, c)
+		}
 	}
 	if files, _ := filesOf(t, e, "c"); len(files) != 8 || files[0].Summary != "in short" || files[7].Summary == "in short" {
 		t.Errorf("%d files", len(files))

@@ -16,17 +16,19 @@ func (e *Engine) keepLarge(ctx context.Context, x *intake, blocks []Block) {
 	m := x.message
 	whole := textOnly(m.Blocks)
 	if len(m.Blocks) == 0 {
-		m.Text, _ = e.keepText(ctx, x, m.Text, "")
+		m.Text, _ = e.keepText(ctx, x, m.Text, &m.Raw)
 	}
 	for i := range blocks {
 		b := &blocks[i]
 		switch {
 		case len(b.Data) > 0:
-			e.keepData(ctx, x, b)
+			e.keepFile(ctx, x, b, b.Data)
+		case b.Type == FileBlock && e.outsized(b.Text):
+			e.keepFile(ctx, x, b, []byte(b.Text))
 		case b.Type == ToolResultBlock && e.outsized(b.Output) && !readsBack(b.Tool):
 			b.Output, b.FileID = e.keepResult(ctx, x, b.Output, b.Tool)
-		case b.Type == TextBlock && (whole || m.Role != "assistant"), b.Type == FileBlock:
-			b.Text, b.FileID = e.keepText(ctx, x, b.Text, b.FileName)
+		case b.Type == TextBlock && (whole || m.Role != "assistant"):
+			b.Text, b.FileID = e.keepText(ctx, x, b.Text, &b.Raw)
 		}
 	}
 	if said := saidIn(m.Blocks); said != "" {
@@ -62,8 +64,8 @@ var (
 )
 
 // keepText moves a text that is too large: of a user's, the files in it, or all of it where that does not help; of a tool's, which some hosts
-// give as plain text, a tool's result.
-func (e *Engine) keepText(ctx context.Context, x *intake, s, name string) (shown, id string) {
+// give as plain text, a tool's result. raw is where what the host wrote is kept: the tags of a file say more than its reference.
+func (e *Engine) keepText(ctx context.Context, x *intake, s string, raw *[]byte) (shown, id string) {
 	if !e.outsized(s) {
 		return s, ""
 	}
@@ -72,10 +74,13 @@ func (e *Engine) keepText(ctx context.Context, x *intake, s, name string) (shown
 		return e.keepResult(ctx, x, s, "")
 	case "user":
 		if !e.outsized(e.aroundFiles(s)) {
+			if *raw == nil {
+				*raw = []byte(s)
+			}
 			return e.keepFiles(ctx, x, s), ""
 		}
 	}
-	f := e.keepContent(ctx, x, or(name, "message.txt"), "text/plain", []byte(s))
+	f := e.keepContent(ctx, x, "message.txt", "text/plain", []byte(s))
 	return text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary), f.ID
 }
 
@@ -116,9 +121,9 @@ func (e *Engine) keepResult(ctx context.Context, x *intake, s, tool string) (ref
 	return text.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+"."), f.ID
 }
 
-// keepData moves a file that came as bytes.
-func (e *Engine) keepData(ctx context.Context, x *intake, b *Block) {
-	f := e.keepContent(ctx, x, b.FileName, b.MIME, b.Data)
+// keepFile moves a file.
+func (e *Engine) keepFile(ctx context.Context, x *intake, b *Block, content []byte) {
+	f := e.keepContent(ctx, x, b.FileName, b.MIME, content)
 	b.Data, b.FileID = nil, f.ID
 	b.Text = text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
 }

@@ -52,11 +52,16 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 		files   []engine.LargeFile
 		shows   string // the text or output that stands in the message; %s: reference to the first file
 		output  bool   // it is the output of the last block
+		file    bool   // it is the text of the first block
+		raw     bool   // what the user wrote, tags and all, is kept beside
+		says    string // in the summary of the file
 	}{
 		{name: "T1 a file in a user's text", message: engine.Message{Text: `see <file name="notes.md" mime="text/markdown">` + body + `</file> please`},
-			files: []engine.LargeFile{{Name: "notes.md", MIME: "text/markdown", Bytes: 200, Lines: 40}}, shows: "see %s please"},
+			files: []engine.LargeFile{{Name: "notes.md", MIME: "text/markdown", Bytes: 200, Lines: 40}}, shows: "see %s please", raw: true, says: "40 words, 41 lines"},
 		{name: "T1 as a block, with quotes of every sort", message: engine.Message{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "<FILE\nMIME=text/x-go name='a > b.go'>" + body + "</File>\n<file name=c.txt>" + brief + "</file>"}}},
-			files: []engine.LargeFile{{Name: "a > b.go", MIME: "text/x-go", Bytes: 200, Lines: 40}}, shows: "%s\n<file name=c.txt>" + brief + "</file>"},
+			files: []engine.LargeFile{{Name: "a > b.go", MIME: "text/x-go", Bytes: 200, Lines: 40}}, shows: "%s\n<file name=c.txt>" + brief + "</file>", raw: true},
+		{name: "a file that came as text, with another in it", message: engine.Message{Blocks: []engine.Block{{Type: engine.FileBlock, FileName: "a", MIME: "application/json", Text: `["<file>` + strings.Repeat("x", 183) + `</file>"]`}}},
+			files: []engine.LargeFile{{Name: "a", MIME: "application/json", Bytes: 200, Lines: 1}}, shows: "%s", file: true, says: "JSON, array"},
 		{name: "a small file", message: engine.Message{Text: "see <file>" + brief + "</file>"}, shows: "see <file>" + brief + "</file>"},
 		{name: "a file in an assistant's text", message: engine.Message{Role: "assistant", Text: "<file name='a'>" + body + "</file>"},
 			files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 222, Lines: 41}}, shows: "%s"},
@@ -81,7 +86,7 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 			var got []engine.LargeFile
 			for i, f := range files {
 				got = append(got, *f)
-				if want := body; f.Bytes == 200 && contents[i] != want {
+				if f.Bytes == 200 && contents[i] != body && !test.file {
 					t.Errorf("%s holds %q", f.ID, contents[i])
 				}
 			}
@@ -92,6 +97,9 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 			shown, want := m.Text, test.shows
 			if test.output {
 				shown = m.Blocks[len(m.Blocks)-1].Output
+			}
+			if test.file {
+				shown = m.Blocks[0].Text
 			}
 			if len(files) > 0 {
 				f, reference := files[0], ""
@@ -105,12 +113,31 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 					reference = text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
 				}
 				want = fmt.Sprintf(test.shows, reference)
-				if f.MessageID != m.ID || f.ConversationID != m.ConversationID || len(f.SHA256) != 64 || f.Summary == "" {
+				if f.MessageID != m.ID || f.ConversationID != m.ConversationID || len(f.SHA256) != 64 || f.Summary == "" || !strings.Contains(f.Summary, test.says) {
 					t.Errorf("%+v", f)
 				}
 			}
 			if shown != want {
 				t.Errorf("the message shows\n%s\nwant\n%s", shown, want)
+			}
+			if test.raw {
+				all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c", Raw: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				was, raw := test.message.Text, all[0].Raw
+				if len(test.message.Blocks) > 0 {
+					was, raw = test.message.Blocks[0].Text, all[0].Blocks[0].Raw
+				}
+				if string(raw) != was {
+					t.Errorf("of the tags is left %q", raw)
+				}
+			}
+			for i, b := range test.message.Blocks {
+				got := m.Blocks[i]
+				if len(files) > 0 && b.Type == engine.ToolResultBlock && b.Output != "" && got.FileID != files[0].ID || got.CallID != b.CallID || got.Tool != b.Tool || got.IsError != b.IsError {
+					t.Errorf("block %d: %+v", i, got)
+				}
 			}
 			if estimator := (text.Estimator{}); m.Tokens != estimator.Tokens(shown) && len(m.Blocks) < 2 {
 				t.Errorf("%d tokens, want those of what is shown", m.Tokens)
@@ -280,6 +307,68 @@ func TestTheLargestLieInTheFolder(t *testing.T) {
 	appended(t, e, say)
 	if state, err := e.CheckPayloadFiles(t.Context(), false); err != nil || len(state.Missing) != 0 {
 		t.Errorf("what is given again is there again: %+v, %v", state, err)
+	}
+}
+
+// TestASecondCopy: what is left beside a copy that was deleted is not written through, for it is the original.
+func TestASecondCopy(t *testing.T) {
+	folder := t.TempDir()
+	path, copied := filepath.Join(folder, "mallard.db"), filepath.Join(folder, "copy.db")
+	e := enginetest.OpenAt(t, path, engine.Options{})
+	big := strings.Repeat("x", 17<<20)
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: big}}})
+	files, err := e.LargeFiles(t.Context(), "c", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, beside := filepath.Join(path+".files", files[0].SHA256), filepath.Join(copied+".files", files[0].SHA256)
+	for _, left := range []int64{-1, 17 << 20, 100} { // bytes that are left of the earlier copy's
+		if err := os.RemoveAll(copied); err != nil {
+			t.Fatal(err)
+		}
+		if left == 100 {
+			if err := errors.Join(os.Remove(beside), os.WriteFile(beside, []byte(big[:left]), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.Snapshot(t.Context(), copied); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{content, beside} {
+			if info, err := os.Stat(name); err != nil || info.Size() != 17<<20 {
+				t.Fatalf("%d bytes were left: %v, %v", left, info, err)
+			}
+		}
+	}
+	if err := errors.Join(os.Rename(content, content+".gone"), os.Remove(copied), os.Remove(beside)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Snapshot(t.Context(), copied); err != nil {
+		t.Errorf("a content that is gone: %v", err)
+	}
+	second, err := engine.Open(t.Context(), copied, engine.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	want := []engine.Fault{{Fault: "content that is missing", Subject: files[0].SHA256}}
+	if faults, err := second.Check(t.Context()); err != nil || !cmp.Equal(want, faults) {
+		t.Errorf("the copy: %v, %v, want %v", faults, err, want)
+	}
+	if err := os.Rename(content+".gone", content); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNothingIsPutBesideAFileThatIsOnlyRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mallard.db")
+	if err := enginetest.OpenAt(t, path, engine.Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	e := enginetest.OpenAt(t, path, engine.Options{ReadOnly: true})
+	_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: strings.Repeat("x", 17<<20)}}})
+	if _, found := os.Stat(path + ".files"); !errors.Is(err, engine.ErrReadOnly) || !errors.Is(found, os.ErrNotExist) {
+		t.Errorf("%v, %v, want ErrReadOnly and no folder", err, found)
 	}
 }
 
