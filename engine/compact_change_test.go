@@ -57,6 +57,28 @@ func TestRewrittenMeanwhile(t *testing.T) {
 	}
 }
 
+// TestLengthenedMeanwhile: a leaf of a message that gets more blocks while the model reads it is planned anew, so that what was added is read too.
+func TestLengthenedMeanwhile(t *testing.T) {
+	var e *engine.Engine
+	var second string
+	llm := &enginetest.LLM{}
+	llm.Answer = func(context.Context, string, string, int) (string, error) {
+		if len(llm.Calls()) == 1 {
+			r := engine.AddBlocksRequest{Conversation: "talk", MessageID: second, Blocks: []engine.Block{{Type: engine.TextBlock, Text: "late words"}}}
+			if added, err := e.AddBlocks(t.Context(), r); err != nil || added.Added != 1 {
+				t.Errorf("%+v, %v", added, err)
+			}
+		}
+		return enginetest.Tokens(5), nil
+	}
+	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 60)})
+	second = appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: enginetest.Tokens(20)}, {Text: enginetest.Tokens(20)}, {Text: "last"}}}).IDs[1]
+	compactTalk(t, e, engine.CompactRequest{Force: true})
+	if got, calls := contextOf(t, e, "talk"), llm.Calls(); got != "L(5) m3" || len(calls) != 2 || !strings.Contains(calls[1].Prompt, "late words") {
+		t.Errorf("context %s after %d calls", got, len(calls))
+	}
+}
+
 // TestPurgedMeanwhile: what is purged while the model reads it comes back in no summary, be it a message, or in a summary that was its source
 // or stood before it.
 func TestPurgedMeanwhile(t *testing.T) {

@@ -66,17 +66,18 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	return p, err
 }
 
-// replace puts a summary in the place of items, if they still stand there. The caller is in a write transaction. Errors: ErrConflict.
+// replace puts a summary in the place of items, if they still stand there and none has become longer. The caller is in a write transaction.
+// Errors: ErrConflict.
 func (e *Engine) replace(ctx context.Context, c *connection, v *Conversation, items []window.Item, s *Summary, d *document) error {
 	from, to := int64(items[0].Position), int64(items[len(items)-1].Position)
 	n := 0
 	err := c.each(ctx, "context_range", func(rows *sql.Rows) error {
-		var position int
+		var position, tokens int
 		var ref string
-		if err := rows.Scan(&position, &ref); err != nil {
+		if err := rows.Scan(&position, &ref, &tokens); err != nil {
 			return err
 		}
-		if n >= len(items) || items[n].Position != position || items[n].Ref != ref {
+		if n >= len(items) || items[n].Position != position || items[n].Ref != ref || items[n].Tokens != tokens {
 			return fmt.Errorf("%w: the context changed at position %d", ErrConflict, position)
 		}
 		n++

@@ -32,8 +32,8 @@ WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND kind 
 ORDER BY seq, ordinal;
 
 -- name: context_range
--- Which items stand at positions from one to another now.
-SELECT position, ref FROM context_items
+-- Which items stand at positions from one to another now, and what they cost.
+SELECT position, ref, tokens FROM context_items
 WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to
 ORDER BY position;
 
