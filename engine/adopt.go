@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/mallardmem/mallard/engine/text"
 )
 
 // AdoptRequest takes over a compaction that a host made.
@@ -36,7 +34,7 @@ func (e *Engine) AdoptSummary(ctx context.Context, r AdoptRequest) (s *Summary, 
 		UpdatedAt: e.now()}
 	d := e.describeSummary(ctx, s)
 	err = e.write(ctx, "adopt summary", func(c *connection) error {
-		v, err := e.readable(ctx, c, r.Conversation, r.Agent)
+		v, err := e.writable(ctx, c, conversationOf{name: r.Conversation}, r.Agent)
 		if err != nil {
 			return err
 		}
@@ -77,9 +75,9 @@ func (e *Engine) adoptSummary(ctx context.Context, c *connection, v *Conversatio
 	if err != nil {
 		return false, err
 	}
-	estimator, err := text.NewEstimator(v.Estimator)
+	estimator, err := v.estimator()
 	if err != nil {
-		return false, fmt.Errorf("%w: conversation %s: %w", ErrCorrupt, v.ID, err)
+		return false, err
 	}
 	s.ConversationID, s.Tokens = v.ID, estimator.Tokens(s.Text)
 	err = c.each(ctx, "context_messages_before", func(rows *sql.Rows) error {

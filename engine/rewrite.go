@@ -21,8 +21,8 @@ type RewriteRequest struct {
 }
 
 // RewriteSummary gives a summary another text. Its id, its sources and its place stay; what the summaries above it say of its tokens is
-// brought up to date in the same transaction. Errors: ErrNotFound, ErrInvalid for a text that is not shorter than what it stands for,
-// ErrConflict, and those of the model.
+// brought up to date in the same transaction. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid for a text that is not shorter than what it stands for,
+// ErrConflict when somebody else changed it meanwhile, and those of the model.
 func (e *Engine) RewriteSummary(ctx context.Context, r RewriteRequest) (*Summary, error) {
 	s, err := e.rewriteSummary(ctx, r, r.Text == "")
 	if err != nil {
@@ -64,16 +64,16 @@ func (e *Engine) rewriteSummary(ctx context.Context, r RewriteRequest, ask bool)
 	if made.text == "" || made.tokens >= in.stored {
 		return nil, invalid("text", made.text, fmt.Sprintf("not blank, and fewer than the %d tokens it stands for", in.stored))
 	}
-	old := s.UpdatedAt
+	written := s.Attempts
 	s.Text, s.Tokens, s.Level, s.Model, s.Fallback = made.text, made.tokens, made.level, made.model, made.fallback
-	s.Attempts, s.UpdatedAt = s.Attempts+1, e.now()
+	s.Attempts, s.UpdatedAt = written+1, e.now()
 	d := e.describeSummary(ctx, s)
 	return s, e.write(ctx, "write summary", func(c *connection) error {
 		now, docNo, err := summaryByID(ctx, c, s.ID)
 		if err != nil {
 			return err
 		}
-		if now == nil || !now.UpdatedAt.Equal(old) {
+		if now == nil || now.Attempts != written {
 			return fmt.Errorf("%w: summary %s", ErrConflict, s.ID)
 		}
 		return e.updateSummary(ctx, c, in.conversation, s, d, docNo)
@@ -126,12 +126,13 @@ func (e *Engine) findSummary(ctx context.Context, c *connection, id, agent strin
 		return nil, nil, err
 	}
 	if s == nil && len(id) >= minShort {
+		scopes, _ := e.scopes.Load().ForReading(agent, nil)
 		var ids []string
 		err := c.each(ctx, "summary_ending", func(rows *sql.Rows) error {
 			var id string
 			defer func() { ids = append(ids, id) }()
 			return rows.Scan(&id)
-		}, sql.Named("ending", id))
+		}, sql.Named("ending", id), sql.Named("scopes", listArg(scopes)))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -187,8 +188,8 @@ type Retried struct {
 }
 
 // RetryFallbacks makes summaries anew that were made without the model that was asked, those that others were made from first. It stops at the
-// first error of the model; what is rewritten stays so. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and
-// those of the model.
+// first error of the model; what is rewritten stays so. One that somebody else changes meanwhile is left, and so is one for which nothing shorter
+// than its sources can be written. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and those of the model.
 func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, error) {
 	result := &Retried{}
 	if e.opts.LLM == nil {
@@ -218,7 +219,7 @@ func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, 
 	for i, id := range ids {
 		e.opts.Progress("summaries", i, len(ids))
 		s, err := e.rewriteSummary(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions}, true)
-		if err != nil && !errors.Is(err, ErrConflict) {
+		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrInvalid) {
 			return result, fmt.Errorf("retry fallbacks: %s: %w", id, err)
 		}
 		if err == nil && !s.Fallback {
@@ -237,7 +238,7 @@ type DissolveRequest struct {
 }
 
 // DissolveSummary puts the sources of a summary back into the context, in its place, and removes it. Only a summary that stands in the
-// context can be dissolved: one that others were made from would leave a gap. Errors: ErrNotFound, ErrInvalid.
+// context can be dissolved: one that others were made from would leave a gap. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid.
 func (e *Engine) DissolveSummary(ctx context.Context, r DissolveRequest) (*Summary, error) {
 	var dissolved *Summary
 	err := e.write(ctx, "dissolve summary", func(c *connection) error {

@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -56,6 +58,24 @@ func TestRetryFallbacks(t *testing.T) {
 	}
 }
 
+// TestRetryPastWhatCannotBeShorter: a fallback for which nothing shorter can be written is left, and the others are made anew.
+func TestRetryPastWhatCannotBeShorter(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: answers("gist"), Conversation: small(1, 60)})
+	ids := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "ok"}, {Text: enginetest.Tokens(50)},
+		{Text: "The harbor crane was painted blue, and then green."}, {Text: enginetest.Tokens(45)}, {Text: "last"}}}).IDs
+	compactTalk(t, e, engine.CompactRequest{Force: true})
+	if got := contextOf(t, e, "talk"); got != "L(1) L(1) m5" {
+		t.Fatal(got)
+	}
+	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{ids[1], ids[3]}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{})
+	if err != nil || len(r.Rewritten) != 1 || r.Left != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestRewriteByHand(t *testing.T) {
 	e := folded(t, summing(10, 8))
 	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE depth = 0 ORDER BY first_seq LIMIT 1")[0][0].(string)
@@ -73,6 +93,45 @@ func TestRewriteByHand(t *testing.T) {
 	}
 	if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: "sum_nobody", Text: "x"}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("unknown: %v", err)
+	}
+}
+
+// TestRewriteOfWhatWasPurged: a model that was asked before a message below the summary was purged is not heard, although the clock stands still.
+func TestRewriteOfWhatWasPurged(t *testing.T) {
+	llm := answers(enginetest.Tokens(10))
+	e := folded(t, llm)
+	id := rowsOf(t, e, "SELECT id FROM messages WHERE seq = 2")[0][0].(string)
+	llm.Answer = func(ctx context.Context, _, _ string, _ int) (string, error) {
+		_, err := e.PurgeMessages(ctx, engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{id}})
+		return "what was purged", err
+	}
+	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE first_seq = 1 ORDER BY depth")[0][0].(string)
+	if s, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: leaf}); !errors.Is(err, engine.ErrConflict) {
+		t.Errorf("%+v, %v, want ErrConflict", s, err)
+	}
+	if places := leftIn(t, e, "what was purged"); len(places) != 0 {
+		t.Errorf("it is in %v", places)
+	}
+}
+
+// TestEndingsOfOthers: the ending of an id is looked for among what the agent may read.
+func TestEndingsOfOthers(t *testing.T) {
+	n := 0
+	e := enginetest.Open(t, engine.Options{NewID: func(prefix string, _ time.Time) string {
+		n++
+		return fmt.Sprintf("%s%d_same_ending", prefix, n)
+	}})
+	var ids []string
+	for _, scope := range []string{"global", "user:ines"} {
+		said := appended(t, e, engine.AppendRequest{Conversation: scope, Scope: scope, Messages: []engine.Message{{Text: enginetest.Tokens(9)}}})
+		ids = append(ids, madeSummary(t, e, scope, "made", said.IDs...))
+	}
+	s, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: "_same_ending", Agent: "scout", Text: "mine"})
+	if err != nil || s.ID != ids[0] {
+		t.Errorf("%+v, %v, want %s", s, err, ids[0])
+	}
+	if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: "_same_ending", Text: "ours"}); !errors.Is(err, engine.ErrAmbiguous) {
+		t.Errorf("%v, want ErrAmbiguous", err)
 	}
 }
 
@@ -124,6 +183,10 @@ func TestAdoptSummary(t *testing.T) {
 		if _, _, err := e.AdoptSummary(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)
 		}
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "hers", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}})
+	if _, _, err := e.AdoptSummary(t.Context(), engine.AdoptRequest{Conversation: "hers", Agent: "scout", Text: "x"}); !errors.Is(err, engine.ErrScopeDenied) {
+		t.Errorf("of another's: %v, want ErrScopeDenied", err)
 	}
 	for _, r := range []engine.AdoptRequest{{Conversation: "nobody", Text: "x"}, {Conversation: "talk", Text: "x", FirstKept: "k99"}} {
 		if _, _, err := e.AdoptSummary(t.Context(), r); !errors.Is(err, engine.ErrNotFound) {

@@ -26,7 +26,11 @@ ORDER BY doc_no;
 SELECT kind, source FROM summary_sources WHERE summary_id = $summary_id ORDER BY ordinal;
 
 -- name: summary_ending
-SELECT id FROM summaries WHERE ends_with(id, $ending) LIMIT 10;
+SELECT s.id
+FROM summaries AS s
+JOIN conversations AS c ON c.id = s.conversation_id
+WHERE ends_with(s.id, $ending) AND ($scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[]))
+LIMIT 10;
 
 -- name: summary_update
 -- Another text.
