@@ -27,8 +27,8 @@ type Pruned struct {
 	DryRun        bool  `json:"dry_run,omitempty"`
 }
 
-// PruneSetAside purges messages that were set aside long ago, conversation by conversation: PurgeMessages says what stays of them. Errors:
-// ErrInvalid, ErrNotFound, ErrScopeDenied.
+// PruneSetAside purges messages that were set aside long ago, one conversation after the other: PurgeMessages says what stays of them. With an
+// error it gives what was purged before. Errors: ErrInvalid, ErrNotFound, ErrScopeDenied.
 func (e *Engine) PruneSetAside(ctx context.Context, r PruneSetAsideRequest) (*Pruned, error) {
 	if r.Reasons == nil {
 		r.Reasons = []SetAside{AsideHeartbeat, AsideEvent, AsideOffBranch}
@@ -40,10 +40,10 @@ func (e *Engine) PruneSetAside(ctx context.Context, r PruneSetAsideRequest) (*Pr
 	if r.OlderThan < 0 {
 		return nil, fmt.Errorf("prune set aside: %w", invalid("older_than", r.OlderThan, "0 or more"))
 	}
+	before := e.now().Add(-r.OlderThan)
 	result := &Pruned{DryRun: r.DryRun}
-	old := map[string][]string{}
-	var conversations []string
-	err := e.read(ctx, "prune set aside", func(c *connection) error {
+	var found []*oldAside
+	err := e.read(ctx, "prune set aside", func(c *connection) (err error) {
 		var of any
 		if r.Conversation != "" {
 			v, err := e.writable(ctx, c, conversationOf{name: r.Conversation}, r.Agent)
@@ -53,31 +53,69 @@ func (e *Engine) PruneSetAside(ctx context.Context, r PruneSetAsideRequest) (*Pr
 			of = v.ID
 		}
 		scopes, _ := e.scopes.Load().ForReading(r.Agent, nil)
-		return c.each(ctx, "set_aside_old", func(rows *sql.Rows) error {
-			var conversation, id string
-			var tokens int
-			var bytes int64
-			err := rows.Scan(&conversation, &id, &tokens, &bytes)
-			if old[conversation] == nil {
-				conversations = append(conversations, conversation)
-			}
-			old[conversation] = append(old[conversation], id)
-			result.Messages, result.Tokens, result.Bytes = result.Messages+1, result.Tokens+tokens, result.Bytes+bytes
-			return err
-		}, sql.Named("reasons", listArg(r.Reasons)), sql.Named("before", e.now().Add(-r.OlderThan)), sql.Named("conversation_id", of),
-			sql.Named("scopes", listArg(scopes)))
+		found, err = setAsideBefore(ctx, c, r.Reasons, before, of, scopes)
+		return err
 	})
-	result.Conversations = len(conversations)
-	if err != nil || r.DryRun {
+	if err != nil {
 		return result, err
 	}
-	for i, id := range conversations {
-		e.opts.Progress("conversations", i, len(conversations))
-		purged, err := e.PurgeMessages(ctx, PurgeMessagesRequest{Conversation: id, IDs: old[id], Agent: r.Agent})
-		if err != nil {
-			return result, err
+	for i, old := range found {
+		if !r.DryRun {
+			e.opts.Progress("conversations", i, len(found))
+			if old, err = e.pruneOld(ctx, r, before, old.conversationID, result); err != nil {
+				return result, err
+			}
 		}
-		result.Payloads += purged.Payloads
+		if old != nil {
+			result.Conversations++
+			result.Messages, result.Tokens, result.Bytes = result.Messages+len(old.ids), result.Tokens+old.tokens, result.Bytes+old.bytes
+		}
 	}
 	return result, nil
+}
+
+// oldAside is what was set aside long ago in a conversation.
+type oldAside struct {
+	conversationID string
+	ids            []string
+	tokens         int
+	bytes          int64
+}
+
+// setAsideBefore lists what was set aside before a time, by conversation: one, or all in some scopes; nil: all.
+func setAsideBefore(ctx context.Context, c *connection, reasons []SetAside, before time.Time, of any, scopes []string) (all []*oldAside, err error) {
+	err = c.each(ctx, "set_aside_old", func(rows *sql.Rows) error {
+		var conversation, id string
+		var tokens int
+		var bytes int64
+		err := rows.Scan(&conversation, &id, &tokens, &bytes)
+		if len(all) == 0 || all[len(all)-1].conversationID != conversation {
+			all = append(all, &oldAside{conversationID: conversation})
+		}
+		last := all[len(all)-1]
+		last.ids, last.tokens, last.bytes = append(last.ids, id), last.tokens+tokens, last.bytes+bytes
+		return err
+	}, sql.Named("reasons", listArg(reasons)), sql.Named("before", before), sql.Named("conversation_id", of), sql.Named("scopes", listArg(scopes)))
+	return all, err
+}
+
+// pruneOld purges what is still set aside in a conversation, and gives it; nil: nothing is, or the conversation is gone.
+func (e *Engine) pruneOld(ctx context.Context, r PruneSetAsideRequest, before time.Time, conversationID string, result *Pruned) (old *oldAside, err error) {
+	purged, err := e.purge(ctx, "prune set aside", func(c *connection, done *purging) error {
+		found, err := setAsideBefore(ctx, c, r.Reasons, before, conversationID, nil)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		v, err := e.writable(ctx, c, conversationOf{name: conversationID}, r.Agent)
+		if err != nil {
+			return err
+		}
+		old = found[0]
+		return e.purgeMessages(ctx, c, v, old.ids, done)
+	})
+	if err != nil {
+		return nil, err
+	}
+	result.Payloads += purged.Payloads
+	return old, nil
 }

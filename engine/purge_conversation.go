@@ -15,7 +15,14 @@ func (e *Engine) PurgeConversation(ctx context.Context, name, agent string) (*Pu
 		}
 		of := sql.Named("conversation_id", v.ID)
 		var ids []string
-		if err := collect(ctx, c, "message_ids", &ids, of); err != nil {
+		err = c.each(ctx, "purge_list", func(rows *sql.Rows) error {
+			var id string
+			var tokens int
+			err := rows.Scan(&id, &tokens)
+			ids, done.Tokens = append(ids, id), done.Tokens+tokens
+			return err
+		}, of)
+		if err != nil {
 			return err
 		}
 		done.Messages = len(ids)

@@ -136,7 +136,7 @@ func TestPurgeConversation(t *testing.T) {
 	shelf(t, e)
 	child := appended(t, e, engine.AppendRequest{Conversation: "child", Parent: "c", Messages: []engine.Message{{Text: "stays", Raw: []byte(strings.Repeat("z", 1<<17))}},
 		Cursor: &engine.Cursor{Path: "/t", Host: "h", Bytes: 9}})
-	for name, want := range map[string]engine.Purged{"c": {Messages: 11}, "child": {Messages: 1, Payloads: 1}} {
+	for name, want := range map[string]engine.Purged{"c": {Messages: 11, Tokens: 33}, "child": {Messages: 1, Tokens: 2, Payloads: 1}} {
 		purged, err := e.PurgeConversation(t.Context(), name, "")
 		if diff := cmp.Diff(&want, purged); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
@@ -189,5 +189,26 @@ func TestPruneSetAside(t *testing.T) {
 		if _, err := e.PruneSetAside(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)
 		}
+	}
+}
+
+// TestPruneLooksAgain: a message that comes back into the context after it was found to be old is not purged, nor counted.
+func TestPruneLooksAgain(t *testing.T) {
+	var e *engine.Engine
+	e = enginetest.Open(t, engine.Options{Progress: func(what string, _, _ int) {
+		if what == "conversations" {
+			if moved, err := e.SetBranch(t.Context(), engine.BranchRequest{Conversation: "c", Found: []string{"back"}}); err != nil || moved != 1 {
+				t.Errorf("%d, %v", moved, err)
+			}
+		}
+	}})
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "gone", SetAside: engine.AsideOffBranch},
+		{Text: "back", Key: "back", SetAside: engine.AsideOffBranch}}})
+	pruned, err := e.PruneSetAside(t.Context(), engine.PruneSetAsideRequest{})
+	if diff := cmp.Diff(&engine.Pruned{Conversations: 1, Messages: 1, Tokens: 1, Bytes: 4}, pruned); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if got := asideOf(t, e, "c") + " " + contextLine(t, e, "c"); got != "m1:purged m2@2" {
+		t.Errorf("%q", got)
 	}
 }

@@ -54,23 +54,64 @@ func TestTextsThatComeLater(t *testing.T) {
 	}
 	const question = "SELECT id, retired_reason, superseded_by, NULL FROM memories UNION ALL SELECT id, NULL, NULL, set_aside FROM messages ORDER BY ALL"
 	want := rowsOf(t, e, question)
-	crashed := filepath.Join(t.TempDir(), "crashed.db")
-	for _, ending := range []string{"", ".wal"} {
-		b, err := os.ReadFile(path + ending)
-		if err != nil && !(ending != "" && errors.Is(err, os.ErrNotExist)) {
-			t.Fatal(err)
-		}
-		if err == nil {
-			if err := os.WriteFile(crashed+ending, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	crashed := leftByCrash(t, path)
 	closeFile(t, e)
 	after := enginetest.OpenAt(t, crashed, engine.Options{})
 	if diff := cmp.Diff(want, rowsOf(t, after, question)); diff != "" {
 		t.Errorf("after a crash (-before +after):\n%s", diff)
 	}
+}
+
+// TestPurgedAfterACrash: of a message that was checkpointed before it was purged nothing comes back by a crash.
+func TestPurgedAfterACrash(t *testing.T) {
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{})
+	var ids []string
+	for i := range 60 {
+		m := engine.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
+		if i%2 == 0 { // so that a segment has both
+			m.Text, m.Speaker, m.Caption, m.Raw = fmt.Sprint("secret ", i), "secret", "secret", []byte("secret")
+			m.Blocks = []engine.Block{{Type: engine.TextBlock, Text: m.Text}, {Type: engine.FileBlock, FileName: "secret.txt", Data: []byte("secret")}}
+		}
+		ids = append(ids, appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{m}}).IDs...)
+	}
+	madeSummary(t, e, "talk", "secret of all ten, and whatever else there is to tell of them", ids[:10]...)
+	closeFile(t, e)
+
+	e = openFile(t, path, engine.Options{})
+	said(t, e, "talk", 10)
+	var secrets []string
+	for i := 0; i < 60; i += 2 {
+		secrets = append(secrets, ids[i])
+	}
+	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: secrets}); err != nil {
+		t.Fatal(err)
+	}
+	crashed := leftByCrash(t, path)
+	closeFile(t, e)
+	after := enginetest.OpenAt(t, crashed, engine.Options{})
+	if places := leftIn(t, after, "secret"); len(places) != 0 {
+		t.Errorf("after a crash the secret is in %v again", places)
+	}
+	if speakers := rowsOf(t, after, "SELECT speaker FROM documents WHERE speaker IS NOT NULL"); len(speakers) != 0 {
+		t.Errorf("after a crash the documents have the speakers %v again", speakers)
+	}
+}
+
+// leftByCrash copies an open file and its log, as a process that is killed now leaves them.
+func leftByCrash(t *testing.T, path string) string {
+	t.Helper()
+	crashed := filepath.Join(t.TempDir(), "crashed.db")
+	for _, ending := range []string{"", ".wal"} {
+		b, err := os.ReadFile(path + ending)
+		if ending != "" && errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := errors.Join(err, os.WriteFile(crashed+ending, b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return crashed
 }
 
 func forget(t *testing.T, e *engine.Engine, i int, why string) {

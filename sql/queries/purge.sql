@@ -61,8 +61,9 @@ ORDER BY m.conversation_id, m.seq;
 -- name: documents_of_conversation
 SELECT doc_no, kind FROM documents WHERE conversation_id = $conversation_id;
 
--- name: message_ids
-SELECT id FROM messages WHERE conversation_id = $conversation_id ORDER BY seq;
+-- name: purge_list
+-- All messages of a conversation.
+SELECT id, tokens FROM messages WHERE conversation_id = $conversation_id;
 
 -- name: purge_documents
 DELETE FROM documents WHERE conversation_id = $conversation_id;
