@@ -140,50 +140,13 @@ func (s *simulation) adopt(d *simulated) {
 
 // retry makes summaries anew that were made without the model.
 func (s *simulation) retry(d *simulated) {
-	before := d.tokens()
 	result, err := s.engine.RetryFallbacks(s.t.Context(), engine.RetryRequest{Conversation: d.named()})
-	if err != nil && !errors.Is(err, engine.ErrInvalid) {
-		s.survived(err, s.t.Context())
-	}
-	if result.Left < 0 || before < 0 {
-		s.t.Fatalf("%+v of a context of %d tokens", result, before)
-	}
-	d.see(s.t, s.engine)
-}
-
-// newSession takes messages and shallow summaries out of the context.
-func (s *simulation) newSession(d *simulated) {
-	d.see(s.t, s.engine)
-	depth := s.rng.IntN(5) - 1
-	begun, err := s.engine.NewSession(s.t.Context(), engine.NewSessionRequest{Conversation: d.named(), RetainDepth: &depth})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if depth >= 0 {
-		d.leave(engine.AsideNew, depth)
+	s.survived(err, s.t.Context())
+	left := rowsOf(s.t, s.engine, fmt.Sprintf("SELECT id FROM summaries WHERE fallback AND conversation_id = '%s'", d.id))
+	if result.Left != len(left) || slices.ContainsFunc(left, func(row []any) bool { return slices.Contains(result.Rewritten, row[0].(string)) }) {
+		s.t.Fatalf("%+v, where %v are fallbacks", result, left)
 	}
 	d.see(s.t, s.engine)
-	if begun.TokensAfter != d.tokens() || begun.Kept != len(d.context) {
-		s.t.Fatalf("%+v of %d items of %d tokens", begun, len(d.context), d.tokens())
-	}
-}
-
-// reset archives a conversation and begins another one of its name.
-func (s *simulation) reset(d *simulated) {
-	if d.past {
-		return
-	}
-	d.see(s.t, s.engine)
-	ended, err := s.engine.ResetSession(s.t.Context(), engine.ArchiveRequest{Conversation: d.name})
-	if err != nil || ended.ConversationID != d.id || ended.Successor == "" {
-		s.t.Fatalf("reset of %s: %+v, %v", d.id, ended, err)
-	}
-	d.past = true
-	d.leave(engine.AsideReset, 0)
-	d.see(s.t, s.engine)
-	next := newSimulated(d.name)
-	next.id = ended.Successor
-	s.all = append(s.all, next)
 }
 
 // reopen closes the file and opens it again.

@@ -157,15 +157,21 @@ func (s *simulation) step() {
 	}
 	type op struct {
 		name  string
-		share int // of 100
+		share int
 		do    func(*simulated)
 	}
-	dice := s.rng.IntN(100)
-	for _, op := range []op{
-		{"compact", 24, s.compact}, {"assemble", 34, s.assemble}, {"expand", 18, s.expand}, {"rewrite", 6, s.rewrite}, {"dissolve", 4, s.dissolve},
-		{"adopt", 4, s.adopt}, {"retry", 4, s.retry}, {"new session", 2, s.newSession}, {"reset", 1, s.reset}, {"reopen", 1, s.reopen},
-		{"crash", 1, s.crash}, {"exhaust", 1, s.exhaust},
-	} {
+	ops := []op{
+		{"compact", 240, s.compact}, {"assemble", 240, s.assemble}, {"expand", 100, s.expand}, {"rewrite", 50, s.rewrite}, {"dissolve", 40, s.dissolve},
+		{"adopt", 40, s.adopt}, {"retry", 40, s.retry}, {"add blocks", 70, s.addBlocks}, {"branch", 50, s.branch}, {"heartbeats", 50, s.heartbeats},
+		{"purge", 25, s.purge}, {"prune", 10, s.prune}, {"new session", 20, s.newSession}, {"end", 20, s.end}, {"purge conversation", 10, s.purgeConversation},
+		{"checkpoint", 20, s.checkpoint}, {"rebuild", 5, s.rebuild}, {"reopen", 10, s.reopen}, {"crash", 10, s.crash}, {"exhaust", 10, s.exhaust},
+	}
+	all := 0
+	for _, op := range ops {
+		all += op.share
+	}
+	dice := s.rng.IntN(all)
+	for _, op := range ops {
 		if dice -= op.share; dice < 0 {
 			s.do(op.name, d, op.do)
 			return
