@@ -282,24 +282,16 @@ func (k *compaction) under(ctx context.Context) error {
 	return err
 }
 
-// round is one sweep of CompactUnder; under pressure two summaries of a depth are enough to make the next. late: it came to its deadline.
+// round is one sweep of CompactUnder. late: it came to its deadline.
 func (k *compaction) round(ctx context.Context) (late bool, err error) {
 	within, cancel := context.WithTimeoutCause(ctx, time.Duration(k.e.opts.Conversation.SweepDeadline), errOutOfTime)
 	defer cancel()
-	target := max(0, k.r.Target-k.unseen) // of what is stored; 0: as small as it gets
-	for _, hard := range []bool{false, true} {
-		if hard && k.stored <= target {
-			break
-		}
-		sweep := window.NewSweep(k.policy, window.SweepOptions{Budget: k.r.Budget, Stored: k.stored, Forced: true, Target: target, Hard: hard, Avoid: k.e.vain(k.v.ID)})
-		if err := k.sweep(within, sweep); err != nil {
-			if late = outOfTime(within, err) && ctx.Err() == nil; late {
-				err = nil
-			}
-			return late, err
-		}
+	target := max(1, k.r.Target-k.unseen) // of what is stored
+	err = k.sweep(within, window.NewSweep(k.policy, window.SweepOptions{Stored: k.stored, Forced: true, Target: target, Avoid: k.e.vain(k.v.ID)}))
+	if late = outOfTime(within, err) && ctx.Err() == nil; late {
+		err = nil
 	}
-	return false, nil
+	return late, err
 }
 
 // mostConflicts is how often a pass is planned anew because the context changed under it.

@@ -4,9 +4,10 @@
 // # Compaction
 //
 // The context is an ordered list of items, each one message or one summary. The newest messages are the fresh tail (Policy.Tail) and
-// stay as they are; so does what the user asked for last, when that is long ago (Policy.Spared). Before the tail, a run of messages becomes a leaf, a summary of depth 0 (Policy.LeafRun), and a run of summaries of one
-// depth becomes a condensed summary of the next (Policy.CondensedRun). A Sweep chains such passes: it says what is next, is told what
-// came of it, and knows when to stop; Rounds chains sweeps until a target is met. Escalation judges what a summariser answered.
+// stay as they are; so does what the user asked for last, when that is long ago (Policy.Spared). Before the tail, a run of messages becomes
+// a leaf, a summary of depth 0 (Policy.LeafRun), and a run of summaries of one depth becomes a condensed summary of the next
+// (Policy.CondensedRun). A Sweep chains such passes: it says what is next, is told what came of it, and knows when to stop; Rounds
+// chains sweeps until a target is met. Escalation judges what a summariser answered.
 //
 // # Pairs
 //

@@ -19,7 +19,7 @@ type Policy struct {
 
 	LeafMinFanout          int // how many leaves make a summary of depth 1
 	CondensedMinFanout     int // how many summaries of a greater depth make the next
-	CondensedMinFanoutHard int // how many of any depth are enough under pressure
+	CondensedMinFanoutHard int // how many of any depth are enough under pressure: still above the threshold or target, and nothing else is left
 	IncrementalMaxDepth    int // how deep an incremental sweep condenses; -1: as deep as it can
 
 	OverageFactor float64 // how many times its target a summary may be long before it is cut

@@ -248,7 +248,7 @@ func slowCondensed(p window.Policy, items []window.Item, hard bool) (int, int, i
 func TestSweepProperties(t *testing.T) {
 	each(t, func(t *testing.T, r *rand.Rand) {
 		p, items, budget := randomPolicy(r), randomContext(r), 1+r.IntN(600)
-		o := window.SweepOptions{Mode: window.Mode(r.IntN(2)), Budget: budget, Forced: r.IntN(2) == 0, Hard: r.IntN(2) == 0}
+		o := window.SweepOptions{Mode: window.Mode(r.IntN(2)), Budget: budget, Forced: r.IntN(2) == 0, Target: max(0, r.IntN(400)-200)}
 		// Every fifth or so does not shrink, and the same sources give the same.
 		length := func(step window.Step, items []window.Item) int {
 			sources := items[step.Lo:step.Hi]
@@ -275,10 +275,10 @@ func TestSweepProperties(t *testing.T) {
 		if window.Tokens(after) > window.Tokens(items) || (s.Written() > 0) != (window.Tokens(after) < window.Tokens(items)) {
 			t.Errorf("%d summaries: from %d tokens to %d", s.Written(), window.Tokens(items), window.Tokens(after))
 		}
-		if why := s.Stopped(); why != window.Exhausted && (o.Forced || why != window.Below && why != window.Reached) {
+		if why := s.Stopped(); why != window.Exhausted && (o.Forced && o.Target == 0 || why != window.Below && why != window.Reached) {
 			t.Errorf("stopped: %s", why)
 		}
-		if o.Forced && o.Mode == window.Full {
+		if o.Forced && o.Target == 0 && o.Mode == window.Full {
 			again := window.NewSweep(p, o)
 			if passes(t, again, p, budget, after, length); again.Written() != 0 {
 				t.Errorf("%d more summaries the second time", again.Written())

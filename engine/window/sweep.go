@@ -43,7 +43,6 @@ type SweepOptions struct {
 	Stored int    // tokens of the whole context; 0: those of the items that Next sees first
 	Forced bool   // whether it is over its threshold or not
 	Target int    // tokens at which a forced sweep stops; 0: when nothing is left to do
-	Hard   bool   // condense CondensedMinFanoutHard summaries already
 	Avoid  []Span // runs that were tried in vain before
 }
 
@@ -172,6 +171,20 @@ func (s *Sweep) due() bool {
 	return over
 }
 
+// pressed reports whether a full sweep is above what it is for, its target or the threshold. When nothing else is left then,
+// CondensedMinFanoutHard summaries are enough to make the next: else a budget that is small beside the summaries would stay exceeded, and
+// every turn would get a summary of its own.
+func (s *Sweep) pressed() bool {
+	if s.o.Mode != Full {
+		return false
+	}
+	if s.o.Forced && s.o.Target > 0 {
+		return s.tokens > s.o.Target
+	}
+	over, _, _ := s.p.Over(s.tokens, 0, s.o.Budget)
+	return over
+}
+
 func (s *Sweep) plan(items []Item, tail int) (Step, Stop) {
 	refused := func(lo, hi int) bool { return s.refused[spanOf(items, lo, hi)] }
 	if !s.condensing {
@@ -194,7 +207,10 @@ func (s *Sweep) plan(items []Item, tail int) (Step, Stop) {
 	} else if !s.due() {
 		return Step{}, Reached
 	}
-	lo, hi, depth, ok := s.p.condensed(items[:tail], want, s.o.Hard, refused)
+	lo, hi, depth, ok := s.p.condensed(items[:tail], want, false, refused)
+	if !ok && s.pressed() {
+		lo, hi, depth, ok = s.p.condensed(items[:tail], want, true, refused)
+	}
 	if !ok {
 		return Step{}, Exhausted
 	}
