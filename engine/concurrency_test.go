@@ -259,3 +259,26 @@ func TestReadersSeeOneState(t *testing.T) {
 	close(stop)
 	writer.Wait()
 }
+
+// TestCancelledSaysSo cancels writes and reads at every stage: the error is always that of the context, and what comes next is done.
+func TestCancelledSaysSo(t *testing.T) {
+	e := enginetest.OpenAt(t, ":memory:", engine.Options{})
+	failed := 0
+	for i := range 120 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(i)*40*time.Microsecond, cancel)
+		_, err := e.Append(ctx, engine.AppendRequest{SessionKey: "s", Messages: []engine.Message{{Text: "x", Key: fmt.Sprint(i)}}})
+		if err == nil {
+			_, err = e.KnownKeys(ctx, []string{"1", "2"}, "")
+		}
+		if cancel(); err != nil {
+			failed++
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("after %d µs: %v", i*40, err)
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("nothing was cancelled")
+	}
+}

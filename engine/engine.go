@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -275,10 +276,14 @@ func (c *connection) reading(ctx context.Context, do func() error) error {
 	return c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
 }
 
-// transaction commits what do did, or rolls it back.
+// transaction commits what do did, or rolls it back. Its ends are not to be interrupted: one that began and says that it did not would
+// stay open, and the connection be of no more use.
 func (c *connection) transaction(ctx context.Context, begin string, do func() error) (err error) {
 	c.step()
-	if _, err := c.conn.ExecContext(ctx, begin); err != nil {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := c.conn.ExecContext(context.WithoutCancel(ctx), begin); err != nil {
 		return err
 	}
 	done := false
@@ -288,7 +293,7 @@ func (c *connection) transaction(ctx context.Context, begin string, do func() er
 		}
 	}()
 	if err := do(); err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
 	c.step()
 	if _, err := c.conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
@@ -296,6 +301,14 @@ func (c *connection) transaction(ctx context.Context, begin string, do func() er
 	}
 	done = true
 	return nil
+}
+
+// cancelled is why a transaction ended. A statement that is stopped while it is planned says that it was, but not that its context did it.
+func cancelled(ctx context.Context, err error) error {
+	if why := ctx.Err(); why != nil && !errors.Is(err, why) && strings.Contains(err.Error(), "INTERRUPT") {
+		return fmt.Errorf("%w: %w", why, err)
+	}
+	return err
 }
 
 func (e *Engine) reader(ctx context.Context) (*connection, error) {
