@@ -12,7 +12,7 @@ type Cursor struct {
 	Path           string    `json:"path"` // absolute; there is one cursor for each
 	Host           string    `json:"host"`
 	ConversationID string    `json:"conversation_id,omitempty"`
-	FileID         string    `json:"file_id"`    // device and inode
+	FileID         string    `json:"file_id"`    // what tells the file from others of its name: device, inode, and when it was written last
 	FirstLine      string    `json:"first_line"` // SHA-256 of it: another one means another file under the old name
 	Bytes          int64     `json:"bytes"`      // up to the end of the last whole line
 	Lines          int64     `json:"lines"`

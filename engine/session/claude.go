@@ -14,6 +14,7 @@ import (
 // sub-agents as threads of their own, in the same file or in one beside it.
 type claude struct {
 	file    string               // the session's or the agent's id, by the file's name
+	folder  string               // that the file is in
 	byID    map[string]int       // entries by uuid
 	answers map[string]int       // by thread and id of the answer, the entry that it begins in
 	notes   map[int]*claudeNote  // of entries, what settle wants to know
@@ -34,7 +35,7 @@ type claudeNote struct {
 
 func newClaude(path string) *claude {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	return &claude{file: strings.TrimPrefix(name, "agent-"), byID: map[string]int{}, answers: map[string]int{}, notes: map[int]*claudeNote{},
+	return &claude{file: strings.TrimPrefix(name, "agent-"), folder: filepath.Dir(path), byID: map[string]int{}, answers: map[string]int{}, notes: map[int]*claudeNote{},
 		titles: map[string][2]string{}, own: none}
 }
 
@@ -223,12 +224,20 @@ func (c *claude) summary(_ *entry, raw []byte) string {
 	return strings.TrimSpace(textOf(blocksOf(l.Message.Content)))
 }
 
-func (c *claude) messages(_ *entry, raw []byte) ([]engine.Message, error) {
+func (c *claude) messages(t *Transcript, _ *entry, raw []byte) ([]engine.Message, error) {
 	var l claudeLine
 	if err := decode(raw, &l); err != nil {
 		return nil, err
 	}
-	return c.read(&l), nil
+	messages := c.read(&l)
+	for i := range messages {
+		for j := range messages[i].Blocks {
+			if b := &messages[i].Blocks[j]; b.Type == engine.ToolResultBlock {
+				c.complete(b, t.Redact)
+			}
+		}
+	}
+	return messages, nil
 }
 
 // read gives the messages of a line.

@@ -9,7 +9,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 )
 
-func (c *codex) messages(e *entry, raw []byte) ([]engine.Message, error) {
+func (c *codex) messages(_ *Transcript, e *entry, raw []byte) ([]engine.Message, error) {
 	l, item, _, err := c.of(raw)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // Find gives the folders that a host keeps its transcripts in, those that exist: CLAUDE_CONFIG_DIR or ~/.claude, CODEX_HOME or
@@ -61,30 +63,32 @@ type found struct {
 	agent  bool // a sub-agent's, which comes after its session
 	begins string
 	size   int64
+	err    error // why it can't be read, or the folder that it is
 }
 
 func foundAt(path string, named bool, info fs.FileInfo) found {
-	return found{path, named, strings.HasPrefix(filepath.Base(path), "agent-"), beginning(path), info.Size()}
+	if !info.Mode().IsRegular() { // to open a pipe would be to wait for its writer
+		return found{path: path, named: named, err: fmt.Errorf("%w: it is no regular file", ErrNotTranscript)}
+	}
+	return found{path: path, named: named, agent: strings.HasPrefix(filepath.Base(path), "agent-"), begins: beginning(path), size: info.Size()}
 }
 
 // filesOf lists the files that paths name and those in folders, each once: sessions before their sub-agents, and older before
-// newer ones, so that what a transcript was copied from comes first.
+// newer ones, so that what a transcript was copied from comes first. A folder below that can't be read is listed with its error.
 func filesOf(paths []string) (files []found, err error) {
 	seen := map[string]bool{}
-	add := func(path string, named bool) error {
-		info, err := os.Stat(path)
-		if err != nil {
-			if !named && errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			return err
-		}
+	add := func(path string, named bool) {
 		if seen[path] {
-			return nil
+			return
 		}
 		seen[path] = true
-		files = append(files, foundAt(path, named, info))
-		return nil
+		info, err := os.Stat(path)
+		switch {
+		case err == nil:
+			files = append(files, foundAt(path, named, info))
+		case named || !errors.Is(err, fs.ErrNotExist): // else it is gone again, or was a link to nowhere
+			files = append(files, found{path: path, named: named, err: err})
+		}
 	}
 	for _, path := range paths {
 		path, err := filepath.Abs(path)
@@ -96,16 +100,20 @@ func filesOf(paths []string) (files []found, err error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			if err := add(path, true); err != nil {
-				return nil, err
-			}
+			add(path, true)
 			continue
 		}
-		err = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !maybeTranscript(path) {
-				return err
+		err = filepath.WalkDir(within(path), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				files = append(files, found{path: filepath.Clean(path), err: err})
+			case err == nil && !d.IsDir() && maybeTranscript(path):
+				add(path, false)
 			}
-			return add(path, false)
+			if err != nil {
+				return fs.SkipDir
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -114,6 +122,9 @@ func filesOf(paths []string) (files []found, err error) {
 	inOrder(files)
 	return files, nil
 }
+
+// within is a folder as WalkDir enters it where its name is a link.
+func within(folder string) string { return folder + string(filepath.Separator) }
 
 // inOrder puts sessions before their sub-agents, and older before newer ones.
 func inOrder(files []found) {
@@ -131,7 +142,7 @@ func inOrder(files []found) {
 // maybeTranscript reports whether a file in a host's folder may be a transcript, by its name.
 func maybeTranscript(path string) bool {
 	name := filepath.Base(path)
-	return filepath.Ext(name) == ".jsonl" && name != "history.jsonl" && name != "session_index.jsonl" && name != "journal.jsonl"
+	return filepath.Ext(strings.TrimSuffix(name, ".zst")) == ".jsonl" && name != "history.jsonl" && name != "session_index.jsonl" && name != "journal.jsonl"
 }
 
 var firstTime = regexp.MustCompile(`"timestamp"\s*:\s*"([^"]{10,40})"`)
@@ -143,7 +154,16 @@ func beginning(path string) string {
 		return ""
 	}
 	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, 1<<14))
+	var content io.Reader = f
+	if compressed(path) {
+		d, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return ""
+		}
+		defer d.Close()
+		content = d
+	}
+	head, err := io.ReadAll(io.LimitReader(content, 1<<14))
 	if m := firstTime.FindSubmatch(head); err == nil && m != nil {
 		return string(m[1])
 	}

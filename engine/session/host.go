@@ -42,7 +42,7 @@ func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err erro
 	var refusal error
 	_, err = eachLine(ctx, r, 0, size, 1, func(l line) error {
 		var m mark
-		text := bytes.TrimPrefix(l.text, byteOrderMark)
+		text := stripped(l.text)
 		if blank(text) {
 			return nil
 		}

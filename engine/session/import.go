@@ -75,8 +75,7 @@ type importer struct {
 	cursors  map[string]engine.Cursor
 	stored   []engine.Conversation
 	progress func(bytes int64)
-	// open keeps transcripts for the next time, when they are followed; nil: each is read once.
-	open map[string]*Transcript
+	open     *kept // when transcripts are followed; nil: each is read once
 }
 
 func newImporter(ctx context.Context, e *engine.Engine, r ImportRequest) (*importer, error) {
@@ -116,55 +115,77 @@ func (im *importer) health(ctx context.Context, report *Report) error {
 
 // file reads one transcript. What is wrong with the file is in the report; an error is one of the engine, or the context's.
 func (im *importer) file(ctx context.Context, f found) (report FileReport, err error) {
-	report.Path = f.path
-	fail := func(err error) (FileReport, error) {
-		if ctx.Err() != nil {
-			return report, ctx.Err()
-		}
-		if errors.Is(err, ErrNotTranscript) && !f.named {
-			report.Ignored = err.Error()
-		} else {
-			report.Error = err.Error()
-		}
-		return report, nil
+	if f.err != nil {
+		return im.failed(ctx, f, f.err)
 	}
 	in, err := os.Open(f.path)
 	if err != nil {
-		return fail(err)
+		return im.failed(ctx, f, err)
 	}
-	defer in.Close()
-	info, err := in.Stat()
+	defer func() {
+		if at := im.open.get(f.path); at == nil || at.in != in {
+			in.Close()
+		}
+	}()
+	s, err := sourceOf(in)
 	if err != nil {
-		return fail(err)
+		return im.failed(ctx, f, err)
 	}
-	if !info.Mode().IsRegular() {
-		return fail(fmt.Errorf("%w: it is no regular file", ErrNotTranscript))
+	if compressed(f.path) {
+		if cursor, ok := im.cursors[f.path]; ok && cursor.FileID == s.stamp() {
+			return FileReport{Path: f.path, Host: Host(cursor.Host), ConversationID: cursor.ConversationID, Unchanged: true}, nil
+		}
+		plain, remove, err := s.unpack(ctx)
+		if err != nil {
+			return im.failed(ctx, f, err)
+		}
+		defer remove()
+		s = plain
 	}
-	cursor, err := im.cursorOf(ctx, in, info, f.path)
+	return im.read(ctx, f, s)
+}
+
+// failed reports why a file could not be read.
+func (im *importer) failed(ctx context.Context, f found, err error) (FileReport, error) {
+	report := FileReport{Path: f.path}
+	switch {
+	case ctx.Err() != nil:
+		return report, ctx.Err()
+	case errors.Is(err, ErrNotTranscript) && !f.named:
+		report.Ignored = err.Error()
+	default:
+		report.Error = err.Error()
+	}
+	return report, nil
+}
+
+// read brings in what is new in a source.
+func (im *importer) read(ctx context.Context, f found, s source) (report FileReport, err error) {
+	cursor, err := im.cursorOf(ctx, s, f.path)
 	if err != nil {
-		return fail(err)
+		return im.failed(ctx, f, err)
 	}
-	report.Host, report.ConversationID = Host(cursor.Host), cursor.ConversationID
-	if cursor.Bytes > 0 && cursor.Bytes == info.Size() {
+	report.Path, report.Host, report.ConversationID = f.path, Host(cursor.Host), cursor.ConversationID
+	if cursor.Bytes > 0 && cursor.Bytes == s.size {
 		report.Unchanged = true
 		return report, nil
 	}
-	t, err := im.transcript(ctx, in, info.Size(), f.path, &cursor)
-	if err != nil || t == nil {
-		if err == nil {
-			report.Pending = info.Size()
-			return report, nil
-		}
-		return fail(err)
+	t, err := im.transcript(ctx, s, f.path, &cursor)
+	if err != nil {
+		return im.failed(ctx, f, err)
+	}
+	if t == nil {
+		report.Pending = s.size
+		return report, nil
 	}
 	report.Host = t.Host
-	if err := t.Read(ctx, info.Size()); err != nil {
-		return fail(err)
+	if err := t.Read(ctx, s.size); err != nil {
+		return im.failed(ctx, f, err)
 	}
 	if cursor.Bytes == 0 {
 		budget, count := im.e.Bootstrap()
 		if err := t.Bootstrap(budget, count); err != nil {
-			return fail(err)
+			return im.failed(ctx, f, err)
 		}
 	}
 	if t.nameless {
@@ -172,17 +193,32 @@ func (im *importer) file(ctx context.Context, f found) (report FileReport, err e
 		return report, nil
 	}
 	t.facts(f.path)
-	cursor.Path, cursor.Host, cursor.FileID, cursor.FirstLine = f.path, string(t.Host), fileID(info), t.FirstLine
+	cursor.Path, cursor.Host, cursor.FileID, cursor.FirstLine = f.path, string(t.Host), s.stamp(), t.FirstLine
 	err = im.take(ctx, t, cursor, &report)
-	if report.Excluded == "" && err == nil && im.open != nil {
-		im.open[f.path] = t
-	} else {
-		delete(im.open, f.path)
+	if report.Excluded != "" || err != nil || compressed(f.path) || !im.open.put(f.path, t, s.in) {
+		im.open.drop(f.path)
 	}
 	if refused(err) {
-		return fail(err)
+		failed, err := im.failed(ctx, f, err)
+		report.Ignored, report.Error = failed.Ignored, failed.Error
+		return report, err
 	}
 	return report, err
+}
+
+// rest reads what was written to a file that is followed after the last look at it, where its name has gone over to another one, or
+// to none. It gives nil where that is nothing.
+func (im *importer) rest(ctx context.Context, path string) (*FileReport, error) {
+	at := im.open.get(path)
+	if at == nil {
+		return nil, nil
+	}
+	s, err := sourceOf(at.in)
+	if info, missing := os.Stat(path); err != nil || missing == nil && fileID(info) == s.id || s.size <= at.t.Bytes {
+		return nil, nil
+	}
+	report, err := im.read(ctx, found{path: path}, s)
+	return &report, err
 }
 
 // refused reports whether an error is about one file, and others may do better.
@@ -191,17 +227,18 @@ func refused(err error) bool {
 }
 
 // cursorOf gives how far a file was read; from the beginning, when it is another one than then, or was cut.
-func (im *importer) cursorOf(ctx context.Context, in io.ReaderAt, info os.FileInfo, path string) (engine.Cursor, error) {
+func (im *importer) cursorOf(ctx context.Context, s source, path string) (engine.Cursor, error) {
 	cursor, ok := im.cursors[path]
 	if !ok {
 		return engine.Cursor{}, nil
 	}
-	first, err := firstLineOf(ctx, in, info.Size())
+	first, err := firstLineOf(ctx, s.in, s.size)
 	if err != nil {
 		return cursor, err
 	}
-	if cursor.FileID != fileID(info) || cursor.FirstLine != first || cursor.Bytes > info.Size() || !lineEnd(in, cursor.Bytes) {
-		delete(im.open, path)
+	same, written := s.sameAs(cursor.FileID)
+	if !same || written && cursor.Bytes == s.size || cursor.FirstLine != first || cursor.Bytes > s.size || !lineEnd(s.in, cursor.Bytes) {
+		im.open.drop(path)
 		return engine.Cursor{}, nil
 	}
 	return cursor, nil
@@ -230,22 +267,22 @@ func firstLineOf(ctx context.Context, in io.ReaderAt, size int64) (sum string, e
 
 // transcript gives the transcript of a file as far as its cursor, which goes back to the beginning where it does not fit; nil: the file
 // has no whole line yet.
-func (im *importer) transcript(ctx context.Context, in io.ReaderAt, size int64, path string, cursor *engine.Cursor) (*Transcript, error) {
-	if t := im.open[path]; t != nil && t.Bytes == cursor.Bytes && cursor.Bytes > 0 {
-		t.r = in
-		return t, nil
+func (im *importer) transcript(ctx context.Context, s source, path string, cursor *engine.Cursor) (*Transcript, error) {
+	if at := im.open.get(path); at != nil && at.t.Bytes == cursor.Bytes && cursor.Bytes > 0 {
+		at.t.r = s.in
+		return at.t, nil
 	}
 	host := Host(cursor.Host)
 	if host == "" {
 		var err error
-		if host, err = Detect(ctx, in, size); err != nil || host == "" {
+		if host, err = Detect(ctx, s.in, s.size); err != nil || host == "" {
 			return nil, err
 		}
 		if im.r.Host != "" && host != im.r.Host {
 			return nil, fmt.Errorf("%w of %s: it is one of %s", ErrNotTranscript, im.r.Host, host)
 		}
 	}
-	t, err := Open(in, host, path)
+	t, err := Open(s.in, host, path)
 	if err != nil {
 		return nil, err
 	}
@@ -256,9 +293,9 @@ func (im *importer) transcript(ctx context.Context, in io.ReaderAt, size int64, 
 	if err := t.Read(ctx, cursor.Bytes); err != nil {
 		return nil, err
 	}
-	if t.Bytes != cursor.Bytes { // the cursor is in the midst of a line: the file was rewritten
+	if t.Bytes != cursor.Bytes || t.Lines != cursor.Lines { // the file was rewritten
 		cursor.Bytes, cursor.Lines = 0, 0
-		return im.transcript(ctx, in, size, path, cursor)
+		return im.transcript(ctx, s, path, cursor)
 	}
 	return t, nil
 }

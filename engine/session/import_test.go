@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -35,5 +39,61 @@ func TestFixtures(t *testing.T) {
 				t.Errorf("a second import changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPurged: lines that go on with what was purged are left out, and the rest of the transcript, and others, are read.
+func TestPurged(t *testing.T) {
+	e := open(t)
+	folder := t.TempDir()
+	answer := func(id, parent, word string) string {
+		return strings.Replace(said(id, parent, word), `"type":"user"`, `"type":"assistant"`, 1)
+	}
+	path := write(t, filepath.Join(folder, "s.jsonl"), strings.Replace(answer("a1", "", "one"), `{"role":"user"`, `{"id":"m","role":"assistant"`, 1))
+	imported(t, e, path)
+	if _, err := e.PurgeConversation(t.Context(), "claude:s", ""); err != nil {
+		t.Fatal(err)
+	}
+	add(t, path, strings.Replace(answer("a2", "a1", "two"), `{"role":"user"`, `{"id":"m","role":"assistant"`, 1))
+	if report := imported(t, e, path); report.Messages+report.Parts != 0 || report.Files[0].Lines != 1 {
+		t.Errorf("%+v", report)
+	}
+	add(t, path, said("u1", "a2", "three"))
+	if report := imported(t, e, path); report.Messages != 1 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// TestGatedAgent: a sub-agent that the options keep out takes nothing of its session with it.
+func TestGatedAgent(t *testing.T) {
+	for gate, want := range map[string]int{"claude:agent:*": 2, "claude:s": 0} {
+		e := enginetest.OpenAt(t, ":memory:", engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{gate}}})
+		side := strings.Replace(said("x1", "", "look about"), `"type"`, `"isSidechain":true,"agentId":"77","type"`, 1)
+		path := write(t, filepath.Join(t.TempDir(), "s.jsonl"), said("u1", "", "x")+side+said("u2", "u1", "y"))
+		report := imported(t, e, path)
+		if report.Messages != want || !strings.Contains(report.Files[0].Excluded, "excluded") {
+			t.Errorf("%s: %+v", gate, report)
+		}
+		if report := imported(t, e, path); report.Files[0].Unchanged != (want > 0) {
+			t.Errorf("%s, again: %+v", gate, report)
+		}
+	}
+}
+
+// TestTimes reads the ways that plain files tell the time.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct{ written, want string }{
+		{`"2026-03-01T09:00:00+02:00"`, "2026-03-01T07:00:00Z"},
+		{`"2026-03-01 09:00:00"`, "2026-03-01T09:00:00Z"},
+		{`1772355600123`, "2026-03-01T09:00:00.123Z"},
+		{`1772355600`, "2026-03-01T09:00:00Z"},
+		{`1772355600.25`, "2026-03-01T09:00:00.25Z"},
+	} {
+		e := open(t)
+		imported(t, e, write(t, filepath.Join(t.TempDir(), "t.jsonl"), `{"role":"user","content":"x","session":"t","time":`+c.written+"}\n"))
+		all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "plain:t"})
+		if err != nil || len(all) != 1 || all[0].SaidAt.Format(time.RFC3339Nano) != c.want {
+			t.Errorf("%s: %+v, %v; want %s", c.written, all, err, c.want)
+		}
 	}
 }

@@ -60,11 +60,14 @@ func eachLine(ctx context.Context, r io.ReaderAt, from, to, no int64, do func(li
 
 // whole reports whether text is a JSON object that nothing can be missing from.
 func whole(text []byte) bool {
-	text = bytes.TrimSpace(text)
+	text = bytes.TrimSpace(stripped(text))
 	return len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' && json.Valid(text)
 }
 
-var byteOrderMark = []byte("\ufeff")
+// stripped is a line without a byte order mark, and without the NULs that a machine leaves in a file when it loses its power.
+func stripped(text []byte) []byte {
+	return bytes.Trim(bytes.TrimPrefix(text, []byte("\ufeff")), "\x00")
+}
 
 // blank reports whether a line says nothing.
-func blank(text []byte) bool { return len(bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))) == 0 }
+func blank(text []byte) bool { return len(bytes.TrimSpace(stripped(text))) == 0 }

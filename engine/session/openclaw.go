@@ -222,7 +222,7 @@ func (o *openClaw) firstKept(t *Transcript, newest int, on []bool) int {
 	return none
 }
 
-func (o *openClaw) messages(_ *entry, raw []byte) ([]engine.Message, error) {
+func (o *openClaw) messages(_ *Transcript, _ *entry, raw []byte) ([]engine.Message, error) {
 	var l openClawLine
 	if err := decode(raw, &l); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
@@ -196,18 +197,32 @@ func canonical(raw []byte) []byte {
 	return b.Bytes()
 }
 
-// timeOf reads a host's time: RFC 3339, or milliseconds since 1970. Anything else is zero.
+// timeOf reads a host's time: RFC 3339, or milliseconds or seconds since 1970. Anything else is zero.
 func timeOf(raw json.RawMessage) time.Time {
 	var at time.Time
-	var ms int64
+	var n float64
 	var s string
 	switch {
 	case json.Unmarshal(raw, &s) == nil:
 		at = parseTime(s)
-	case json.Unmarshal(raw, &ms) == nil:
-		at = time.UnixMilli(ms).UTC()
+	case json.Unmarshal(raw, &n) == nil:
+		at = epoch(n)
 	}
 	return sane(at)
+}
+
+// epoch is a time since 1970: in seconds up to the year 5138, which in milliseconds is early in 1973.
+func epoch(n float64) time.Time {
+	const seconds, most = 1e11, 1e15
+	switch {
+	case math.Abs(n) < seconds:
+		n *= 1e6
+	case math.Abs(n) < most:
+		n *= 1e3
+	default:
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(math.Round(n))).UTC()
 }
 
 // parseTime reads the ways that times are written in; one without a zone is in UTC.

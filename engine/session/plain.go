@@ -119,7 +119,7 @@ func (p *plain) settle(*Transcript) {}
 
 func (p *plain) summary(*entry, []byte) string { return "" }
 
-func (p *plain) messages(_ *entry, raw []byte) ([]engine.Message, error) {
+func (p *plain) messages(_ *Transcript, _ *entry, raw []byte) ([]engine.Message, error) {
 	l, err := p.of(raw)
 	if err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func (t *Transcript) talkAfter(i int) int {
 // messagesOf gives the messages that begin with an entry, complete as far as the file was read.
 func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
 	e := t.entries[i]
-	messages, err := t.format.messages(e, raw)
+	messages, err := t.format.messages(t, e, raw)
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w: %w", e.line, errUnreadable, err)
 	}
@@ -158,7 +158,7 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts, err := t.format.messages(later, raw)
+		parts, err := t.format.messages(t, later, raw)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w: %w", later.line, errUnreadable, err)
 		}

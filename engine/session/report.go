@@ -35,7 +35,7 @@ type FileReport struct {
 	// IngestedAt is when the file last brought a new message, now or before.
 	IngestedAt time.Time `json:"ingested_at,omitzero"`
 	Unchanged  bool      `json:"unchanged,omitempty"` // since the last time
-	// Excluded says why nothing was stored, by the session gates of the engine's options.
+	// Excluded says why nothing of it, or of a sub-agent in it, was stored, by the session gates of the engine's options.
 	Excluded string `json:"excluded,omitempty"`
 	// Ignored says why a file of a folder is no transcript; Error why one that was named, or is one, could not be read.
 	Ignored   string `json:"ignored,omitempty"`

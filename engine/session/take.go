@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -34,6 +33,7 @@ type taking struct {
 	bytes  int
 	offset int64 // of the end of the newest line in the batch
 	moved  bool  // the cursor is written
+	gated  bool  // the engine's options keep the transcript's own thread out, and so all of it
 }
 
 // take stores what the last Read of a transcript found. Its cursor moves with the last batch; until then it stays where it was, so that
@@ -65,7 +65,7 @@ func (im *importer) take(ctx context.Context, t *Transcript, cursor engine.Curso
 		if err != nil {
 			return err
 		}
-		if err := k.record(ctx, r); err != nil || report.Excluded != "" {
+		if err := k.record(ctx, r); err != nil || k.gated {
 			return err
 		}
 	}
@@ -192,7 +192,8 @@ func (k *taking) again(ctx context.Context, m *engine.Message, at engine.KnownKe
 	return k.parts(ctx, m.Key, m.Blocks[from:])
 }
 
-// parts adds blocks to a message that is stored, those of them that it does not have.
+// parts adds blocks to a message that is stored, those of them that it does not have. Where the message was purged with its
+// conversation, or a gate kept it out, they are left out too.
 func (k *taking) parts(ctx context.Context, key string, blocks []engine.Block) error {
 	var fresh []engine.Block
 	stored := false
@@ -215,10 +216,13 @@ func (k *taking) parts(ctx context.Context, key string, blocks []engine.Block) e
 		conversation = at.ConversationID
 	}
 	if conversation == "" {
-		return fmt.Errorf("%w: message %s, which a later line goes on with", engine.ErrNotFound, key)
+		return nil
 	}
 	added, err := k.e.AddBlocks(ctx, engine.AddBlocksRequest{Conversation: conversation, Agent: k.r.Agent, MessageKey: key, Blocks: fresh})
-	if err != nil {
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil
+	case err != nil:
 		return err
 	}
 	k.report.Parts += added.Added
@@ -231,7 +235,7 @@ func (k *taking) adopt(ctx context.Context, r Record) error {
 	if _, said := k.known[piece(r.Key, 1)]; said {
 		return nil
 	}
-	if err := k.flush(ctx, false); err != nil || k.report.Excluded != "" {
+	if err := k.flush(ctx, false); err != nil || k.gated {
 		return err
 	}
 	to, first := k.targets[r.Thread], r.Summary.FirstKept
@@ -290,7 +294,8 @@ func (k *taking) flush(ctx context.Context, last bool) error {
 		return err
 	}
 	if result.Skipped != "" {
-		k.report.Excluded = result.Skipped
+		k.report.Excluded, k.gated = result.Skipped, k.thread == k.t.Own
+		k.batch, k.bytes = nil, 0
 		return nil
 	}
 	k.stand(result.ConversationID, v, r.Scope)
@@ -341,7 +346,7 @@ func (k *taking) end() engine.Cursor {
 
 // finish stores the rest, the title and the cursor.
 func (k *taking) finish(ctx context.Context) error {
-	if err := k.flush(ctx, true); err != nil || k.report.Excluded != "" {
+	if err := k.flush(ctx, true); err != nil || k.gated {
 		return err
 	}
 	for i, v := range k.t.Threads {

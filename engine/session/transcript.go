@@ -73,7 +73,7 @@ type format interface {
 	settle(t *Transcript)
 	// messages gives what a line says: one message, or several where the host puts the results of tools into one line. Of a line that
 	// goes on with an earlier message it is one with the further blocks. Keys, times, SetAside and Raw are the caller's.
-	messages(e *entry, text []byte) ([]engine.Message, error)
+	messages(t *Transcript, e *entry, text []byte) ([]engine.Message, error)
 	// summary gives the text of a compaction.
 	summary(e *entry, text []byte) string
 }
@@ -130,7 +130,7 @@ func (t *Transcript) backdate() {
 
 // add takes the next line.
 func (t *Transcript) add(l line) error {
-	if t.unended && len(l.text) == 0 { // the newline of the line before, which came late
+	if t.unended && blank(l.text) { // the newline of the line before, which came late
 		t.unended = false
 		t.Bytes += l.size
 		return nil
@@ -140,7 +140,7 @@ func (t *Transcript) add(l line) error {
 	if no == 1 {
 		t.FirstLine = hashOf(l.text)
 	}
-	text := bytes.TrimPrefix(l.text, byteOrderMark)
+	text := stripped(l.text)
 	if blank(text) {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (t *Transcript) text(e *entry) ([]byte, error) {
 	if n, err := t.r.ReadAt(b, e.offset); n < len(b) {
 		return nil, fmt.Errorf("line %d: %w: %w", e.line, errUnreadable, err)
 	}
-	b = bytes.TrimPrefix(b, byteOrderMark)
+	b = stripped(b)
 	if t.Redact {
 		b = RedactJSON(b)
 	}

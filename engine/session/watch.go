@@ -60,7 +60,7 @@ func watch(ctx context.Context, e *engine.Engine, r WatchRequest) (err error) {
 			return err
 		}
 	}
-	f := &follower{r: r, wait: or(r.Debounce, defaultDebounce), dirty: map[string]bool{}}
+	f := &follower{r: r, wait: or(r.Debounce, defaultDebounce), dirty: map[string]bool{}, links: map[string]string{}}
 	for _, path := range r.Paths {
 		path, err := filepath.Abs(path)
 		if err != nil {
@@ -71,7 +71,8 @@ func watch(ctx context.Context, e *engine.Engine, r WatchRequest) (err error) {
 	if f.im, err = newImporter(ctx, e, ImportRequest{Host: r.Host, Agent: r.Agent, Scope: r.Scope, Redact: r.Redact}); err != nil {
 		return err
 	}
-	f.im.open = map[string]*Transcript{}
+	f.im.open = &kept{of: map[string]*keptFile{}}
+	defer f.im.open.close()
 	if f.watcher, err = fsnotify.NewWatcher(); err != nil {
 		return err
 	}
@@ -86,8 +87,9 @@ type follower struct {
 	im      *importer
 	watcher *fsnotify.Watcher
 	wait    time.Duration
-	dirty   map[string]bool // files to read when it is quiet
-	since   time.Time       // the first of them became so
+	dirty   map[string]bool   // files to read when it is quiet
+	since   time.Time         // the first of them became so
+	links   map[string]string // where a root that is a link to a file leads, and the root
 }
 
 func (f *follower) follow(ctx context.Context) error {
@@ -135,50 +137,71 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// scan listens to every folder that matters, and notes every file in them.
+// scan looks at every root.
 func (f *follower) scan() error {
 	for _, root := range f.roots {
-		info, err := os.Stat(root)
-		if err == nil && info.IsDir() {
-			if err := f.enter(root); err != nil {
-				return err
-			}
-			continue
-		}
-		if err == nil {
-			f.mark(root)
-		}
-		if err := f.listen(filepath.Dir(root)); err != nil {
+		if err := f.look(root); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// listen hears of a folder; of one that is not there yet, of the nearest above it.
-func (f *follower) listen(folder string) error {
-	for {
-		err := f.watcher.Add(folder)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(folder) == folder {
+// look listens to every folder that matters to a root, and notes every file in them. It listens first, so that what comes meanwhile is
+// not missed.
+func (f *follower) look(root string) error {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		if err := f.listen(filepath.Dir(root)); err != nil {
 			return err
 		}
-		folder = filepath.Dir(folder)
 	}
+	info, err := os.Stat(root)
+	switch {
+	case err != nil:
+		return nil
+	case info.IsDir():
+		return f.enter(root)
+	}
+	f.mark(root)
+	target, err := filepath.EvalSymlinks(root)
+	if err != nil || target == root {
+		return nil
+	}
+	f.links[target] = root
+	return f.listen(filepath.Dir(target))
 }
 
-// enter listens to a folder and those in it, and notes their files.
+// listen hears of a folder; of one that is not there yet, of the nearest above it.
+func (f *follower) listen(folder string) error {
+	err := f.watcher.Add(folder)
+	above := filepath.Dir(folder)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) || above == folder {
+		return err
+	}
+	if err := f.listen(above); err != nil {
+		return err
+	}
+	if _, err := os.Stat(folder); err == nil { // it came just now
+		return f.listen(folder)
+	}
+	return nil
+}
+
+// enter listens to a folder and those in it, and notes their files. One that may not be read is reported.
 func (f *follower) enter(folder string) error {
-	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(within(folder), func(path string, d fs.DirEntry, err error) error {
+		path = filepath.Clean(path)
+		if err == nil && d.IsDir() {
+			err = f.watcher.Add(path)
+		}
 		switch {
+		case errors.Is(err, fs.ErrPermission):
+			f.tell(FileReport{Path: path, Error: err.Error()})
+			return fs.SkipDir
 		case errors.Is(err, fs.ErrNotExist): // gone again
-			return nil
 		case err != nil:
 			return err
-		case d.IsDir():
-			if err := f.watcher.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		case f.wanted(path):
+		case !d.IsDir() && f.wanted(path):
 			f.mark(path)
 		}
 		return nil
@@ -188,11 +211,16 @@ func (f *follower) enter(folder string) error {
 // wanted reports whether a file is to be followed.
 func (f *follower) wanted(path string) bool {
 	for _, root := range f.roots {
-		if path == root || strings.HasPrefix(path, root+string(filepath.Separator)) && maybeTranscript(path) {
+		if path == root || below(path, root) && maybeTranscript(path) {
 			return true
 		}
 	}
 	return false
+}
+
+// below reports whether a path is a folder, or in it.
+func below(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+string(filepath.Separator))
 }
 
 func (f *follower) mark(path string) {
@@ -205,22 +233,26 @@ func (f *follower) mark(path string) {
 // notice takes one event of the file system.
 func (f *follower) notice(event fsnotify.Event) error {
 	path := filepath.Clean(event.Name)
-	if event.Has(fsnotify.Create) {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			for _, root := range f.roots {
-				if path == root || strings.HasPrefix(path, root+string(filepath.Separator)) {
-					return f.enter(path)
-				}
-				if strings.HasPrefix(root, path+string(filepath.Separator)) { // on the way to one that was not there
-					if err := f.scan(); err != nil {
-						return err
-					}
-				}
+	info, err := os.Stat(path)
+	folder := err == nil && info.IsDir()
+	if event.Has(fsnotify.Create) || event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename) {
+		for _, root := range f.roots {
+			err = nil
+			switch {
+			case below(root, path): // it, or a folder on the way to it
+				err = f.look(root)
+			case folder && below(path, root):
+				err = f.enter(path)
 			}
-			return nil
+			if err != nil {
+				return err
+			}
 		}
 	}
-	if !event.Has(fsnotify.Chmod) && f.wanted(path) {
+	if root, ok := f.links[path]; ok {
+		path = root
+	}
+	if !folder && !event.Has(fsnotify.Chmod) && f.wanted(path) {
 		f.mark(path)
 	}
 	return nil
@@ -228,30 +260,42 @@ func (f *follower) notice(event fsnotify.Event) error {
 
 // read brings in what became dirty.
 func (f *follower) read(ctx context.Context) error {
-	var files []found
-	for _, path := range slices.Sorted(maps.Keys(f.dirty)) {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			files = append(files, foundAt(path, slices.Contains(f.roots, path), info))
-		} else {
-			delete(f.im.open, path)
-		}
-	}
-	clear(f.dirty)
-	if len(files) == 0 {
+	if len(f.dirty) == 0 {
 		return nil
 	}
-	inOrder(files)
 	if err := f.im.refresh(ctx); err != nil {
 		return err
 	}
+	var files []found
+	for _, path := range slices.Sorted(maps.Keys(f.dirty)) {
+		rest, err := f.im.rest(ctx, path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if rest != nil {
+			f.tell(*rest)
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			files = append(files, foundAt(path, slices.Contains(f.roots, path), info))
+		} else {
+			f.im.open.drop(path)
+		}
+	}
+	clear(f.dirty)
+	inOrder(files)
 	for _, file := range files {
 		report, err := f.im.file(ctx, file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file.path, err)
 		}
-		if f.r.Report != nil && !report.Unchanged && report.Ignored == "" && (report.Lines > 0 || report.Error != "" || report.Excluded != "") {
-			f.r.Report(report)
-		}
+		f.tell(report)
 	}
 	return nil
+}
+
+// tell reports a file that brought something, or could not be read.
+func (f *follower) tell(report FileReport) {
+	if f.r.Report != nil && !report.Unchanged && report.Ignored == "" && (report.Lines > 0 || report.Error != "" || report.Excluded != "") {
+		f.r.Report(report)
+	}
 }

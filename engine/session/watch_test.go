@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,5 +163,97 @@ func TestWatchStops(t *testing.T) {
 		if err := session.Watch(t.Context(), e, r); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestWatchPlaces: a folder that goes and comes back is followed again, and what was written to a file right before its name went over to
+// another one is read.
+func TestWatchPlaces(t *testing.T) {
+	e := open(t)
+	above := t.TempDir()
+	folder := filepath.Join(above, "sessions")
+	path := filepath.Join(folder, "talk.jsonl")
+	line := func(said string) string { return `{"role":"user","content":"` + said + `","session":"s"}` + "\n" }
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := watch(t, e, folder)
+	add(t, path, line("one"))
+	w.until("plain:s", 1)
+	add(t, path, line("two"))
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	add(t, path, line("three"))
+	w.until("plain:s", 3)
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	add(t, path, line("three")+line("four"))
+	w.until("plain:s", 4)
+	if err := os.Rename(folder, folder+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	add(t, path, line("five"))
+	w.until("plain:s", 5)
+}
+
+// TestWatchTwice: two that follow the same files store nothing twice.
+func TestWatchTwice(t *testing.T) {
+	e := open(t)
+	folder := t.TempDir()
+	first, second := watch(t, e, folder), watch(t, e, folder)
+	lines := strings.SplitAfter(read(t, filepath.Join("testdata", "claude", "answer.jsonl")), "\n")
+	for _, l := range lines {
+		add(t, filepath.Join(folder, "s-answer.jsonl"), l)
+		time.Sleep(15 * time.Millisecond)
+	}
+	first.until("claude:s-answer", 5)
+	second.until("claude:s-answer", 5)
+	first.stop()
+	second.stop()
+	if diff := cmp.Diff(read(t, filepath.Join("testdata", "claude", "answer.golden")), dump(t, e)); diff != "" {
+		t.Errorf("followed twice it becomes something else (-imported +followed):\n%s", diff)
+	}
+}
+
+// TestWatchMany follows more files than it keeps open.
+func TestWatchMany(t *testing.T) {
+	e := open(t)
+	folder := t.TempDir()
+	name := func(i int) string { return filepath.Join(folder, fmt.Sprintf("%03d.jsonl", i)) }
+	line := func(said string, i int) string {
+		return fmt.Sprintf(`{"role":"user","content":%q,"session":"s%d"}`+"\n", said, i)
+	}
+	const many = 70
+	for i := range many {
+		write(t, name(i), line("one", i))
+	}
+	w := watch(t, e, folder)
+	for i := range 3 {
+		add(t, name(i), line("two", i))
+		w.until(fmt.Sprintf("plain:s%d", i), 2)
+	}
+	w.until(fmt.Sprintf("plain:s%d", many-1), 1)
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	n := 0
+	for _, fd := range open {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(to, folder) {
+			n++
+		}
+	}
+	if n == 0 || n >= many {
+		t.Errorf("%d files are open", n)
 	}
 }
