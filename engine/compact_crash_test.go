@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -11,36 +12,8 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
-
-// deeds are what changes a context. Each is done to the file of crashFile, with the ids and times of crashOptions, so that it leaves the
-// same whoever does it.
-var deeds = []struct {
-	name string
-	do   func(ctx context.Context, e *engine.Engine) error
-}{
-	{"append", func(ctx context.Context, e *engine.Engine) error {
-		_, err := e.Append(ctx, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "one more", SaidAt: noon},
-			{Role: "assistant", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
-		return err
-	}},
-	{"compact", func(ctx context.Context, e *engine.Engine) error {
-		_, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Force: true})
-		return err
-	}},
-	{"rewrite", func(ctx context.Context, e *engine.Engine) error {
-		_, err := e.RewriteSummary(ctx, engine.RewriteRequest{ID: "sum_before_3", Text: "shorter"})
-		return err
-	}},
-	{"dissolve", func(ctx context.Context, e *engine.Engine) error {
-		_, err := e.DissolveSummary(ctx, engine.DissolveRequest{ID: "sum_before_3"})
-		return err
-	}},
-	{"adopt", func(ctx context.Context, e *engine.Engine) error {
-		_, _, err := e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: "talk", Text: "what the host made of it", FirstKept: "key 7", At: noon})
-		return err
-	}},
-}
 
 // crashOptions make everything that is stored follow from what was done.
 func crashOptions(when string, progress func()) engine.Options {
@@ -49,12 +22,13 @@ func crashOptions(when string, progress func()) engine.Options {
 		n[prefix]++
 		return fmt.Sprintf("%s%s_%d", prefix, when, n[prefix])
 	}
-	return engine.Options{Now: func() time.Time { return noon }, NewID: newID, LLM: summing(5, 4), Threads: 1,
+	return engine.Options{Now: func() time.Time { return noon }, NewID: newID, LLM: summing(5, 4), Embedder: enginetest.Words{}, Threads: 1,
 		Progress:     func(string, int, int) { progress() },
 		Conversation: small(2, 50, fanouts(2, 8))}
 }
 
-// crashFile has a conversation of nine messages; of the first six a summary of two leaves was made.
+// crashFile has a conversation of nine messages; of the first six a summary of two leaves was made. In another one a heartbeat was answered, and there
+// is what an event and a branch left.
 func crashFile(t *testing.T, path string) {
 	t.Helper()
 	e := openFile(t, path, crashOptions("before", func() {}))
@@ -70,6 +44,8 @@ func crashFile(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 	}
+	appended(t, e, engine.AppendRequest{Conversation: "yard", Cursor: &engine.Cursor{Path: "/yard", Host: "h"}, Messages: append(dialogue("u "+poll, "a HEARTBEAT_OK"),
+		engine.Message{Text: "begun", SetAside: engine.AsideEvent, Raw: large}, engine.Message{Key: "left", Text: "no", SetAside: engine.AsideOffBranch})})
 	closeFile(t, e)
 }
 
@@ -79,7 +55,8 @@ func talkState(t *testing.T, e *engine.Engine) string {
 	var all strings.Builder
 	for _, query := range []string{"FROM context_items ORDER BY ALL", "SELECT * EXCLUDE (doc_no) FROM summaries ORDER BY id", "FROM summary_sources ORDER BY ALL",
 		"SELECT * EXCLUDE (doc_no) FROM messages ORDER BY id", "SELECT * FROM parts ORDER BY ALL", "SELECT * FROM compactions ORDER BY ALL",
-		"SELECT * FROM kind_stats ORDER BY ALL", "SELECT id, active, next_seq FROM conversations ORDER BY id"} {
+		"SELECT * FROM kind_stats ORDER BY ALL", "SELECT * FROM conversations ORDER BY id", "SELECT * FROM cursors ORDER BY ALL", "SELECT * FROM large_files ORDER BY ALL",
+		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "SELECT count(*) FROM vectors"} {
 		fmt.Fprintln(&all, query)
 		for _, row := range rowsOf(t, e, query) {
 			fmt.Fprintln(&all, row...)
@@ -122,21 +99,25 @@ func killedDeed(path string) error {
 	return self.Kill() // nothing is closed in an orderly way
 }
 
-// TestKilledBetweenStatements kills whoever changes a context before each of the statements in turn: what is left is the state before or the
-// state after, of compactions that after one of the passes.
+// TestKilledBetweenStatements kills whoever changes a conversation before one of the statements after the other: what is left is the state before or
+// the state after, of compactions that after one of the passes. Before each of them it kills compactions; the others, unless the test is long, before
+// every third, beginning with a different one each time.
 func TestKilledBetweenStatements(t *testing.T) {
-	stride := 1
-	if testing.Short() {
-		stride = 7
-	}
 	original := newFile(t)
 	crashFile(t, original)
 	for _, deed := range deeds {
 		t.Run(deed.name, func(t *testing.T) {
 			t.Parallel()
+			stride := 1
+			switch {
+			case testing.Short():
+				stride = 7
+			case os.Getenv(longRuns) == "" && deed.name != "compact":
+				stride = 3
+			}
 			states := statesOf(t, original, deed.do)
 			seen, met := 0, 1
-			for n := 1; ; n += stride {
+			for n := 1 + rand.IntN(stride); ; n += stride {
 				path := copied(t, original)
 				c := spawn(t, "deed", path, deed.name, strconv.Itoa(n))
 				r, finished := c.next(t)

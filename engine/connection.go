@@ -309,6 +309,7 @@ func (c *connection) exec(ctx context.Context, name string, args ...any) (int64,
 
 // execDDL runs statements that can't be prepared, with {name} replaced.
 func (c *connection) execDDL(ctx context.Context, text string, replace ...string) error {
+	c.step()
 	_, err := c.conn.ExecContext(ctx, strings.NewReplacer(replace...).Replace(text))
 	return err
 }
