@@ -3,68 +3,92 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"math"
 	"slices"
-	"strings"
+	"time"
 )
 
-// find ranks messages by the question. Where none has anything of it, but summaries have, it gives what these stand for, in its order.
-func (x *inquiry) find(ctx context.Context) ([]Excerpt, error) {
-	e := x.engine
+// find takes the messages that have anything of the question, best first. Where there are none, but summaries have words of it, it takes
+// what these stand for, in its order.
+func (x *inquiry) find(ctx context.Context) error {
 	const fewest = 8 // tokens of a message, mostly
-	recalled, err := e.Recall(ctx, RecallQuery{Text: x.request.Query, Kinds: []Kind{MessageKind}, Conversations: x.conversations, Agent: x.agent,
-		Limit: min(max(50, x.cap/fewest), 1000), TagPrefixes: []string{}})
-	if err != nil {
-		return nil, err
-	}
-	var found []Excerpt
-	for _, h := range recalled.Hits {
-		if h.Signals.Raw != nil || h.Signals.NearCosine != nil && *h.Signals.NearCosine > 0 {
-			found = append(found, Excerpt{Message: &Message{ID: h.ID}, Score: h.Score})
+	first := min(max(50, x.cap/fewest), maxLimit)
+	for _, most := range []int{first, maxLimit} { // the first may all be in the context
+		hits, err := x.recall(ctx, MessageKind, most)
+		if err != nil {
+			return err
+		}
+		var found []Excerpt
+		for _, h := range hits {
+			if h.Signals.Raw != nil || h.Signals.NearCosine != nil && *h.Signals.NearCosine > 0 {
+				found = append(found, Excerpt{Message: &Message{ID: h.ID}, Score: h.Score})
+			}
+		}
+		if err := x.take(ctx, found); err != nil || len(x.result.Excerpts) > 0 || x.result.Truncated {
+			return err
+		}
+		if len(hits) < most || most == maxLimit {
+			break
 		}
 	}
-	if len(found) > 0 {
-		return found, nil
-	}
-	summaries, err := x.summaries(ctx)
-	if err != nil || len(summaries) == 0 {
-		return nil, err
-	}
-	below, err := e.Expand(ctx, ExpandRequest{IDs: summaries, Depth: maxDepth, Messages: true, TokenCap: 4 * x.cap, Agent: x.agent})
+	return x.bySummaries(ctx)
+}
+
+// bySummaries takes what those summaries stand for that have words of the question.
+func (x *inquiry) bySummaries(ctx context.Context) error {
+	hits, err := x.recall(ctx, SummaryKind, 10)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	var ids []string
+	for _, h := range hits {
+		if h.Signals.Raw != nil {
+			ids = append(ids, h.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	const spare = 4 // times the cap, for not all of it is to be looked at
+	below, err := x.engine.Expand(ctx, ExpandRequest{IDs: ids, Depth: maxDepth, Messages: true, TokenCap: spare * min(x.cap, math.MaxInt/spare), Agent: x.agent})
+	if err != nil {
+		return err
+	}
+	var found []Excerpt
 	for _, item := range below.Items {
 		if item.Kind == MessageKind {
 			found = append(found, Excerpt{Message: &Message{ID: item.ID}})
 		}
 	}
-	return found, nil
+	err = x.take(ctx, found)
+	x.result.Truncated = x.result.Truncated || below.Truncated
+	return err
 }
 
-// summaries gives the ids of those that have words of the question, best first.
-func (x *inquiry) summaries(ctx context.Context) (ids []string, err error) {
-	const most = 50 // words
-	var words []string
-	for _, token := range x.engine.analyzer.QueryTokens(x.request.Query) {
-		words = append(words, token.Surface)
-	}
-	pattern := strings.Join(words[:min(most, len(words))], " ")
-	for _, id := range x.conversations {
-		result, err := x.engine.Grep(ctx, GrepRequest{Pattern: pattern, Kinds: []Kind{SummaryKind}, Conversation: id, Agent: x.agent, Limit: 10})
-		if err != nil {
-			return nil, err
+// recall ranks documents by the question, in the time of the summaries below which it looks.
+func (x *inquiry) recall(ctx context.Context, kind Kind, most int) ([]Hit, error) {
+	q := RecallQuery{Text: x.request.Query, Kinds: []Kind{kind}, Conversations: x.conversations, Agent: x.agent, Limit: most, TagPrefixes: []string{}}
+	for i, s := range x.below {
+		if i == 0 || s.EarliestAt.Before(q.Since) {
+			q.Since = s.EarliestAt
 		}
-		for _, h := range result.Hits {
-			if !slices.Contains(ids, h.ID) {
-				ids = append(ids, h.ID)
-			}
+		if until := s.LatestAt.Add(time.Microsecond); until.After(q.Until) {
+			q.Until = until
 		}
 	}
-	return ids, nil
+	recalled, err := x.engine.Recall(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return recalled.Hits, nil
 }
 
 // take gives the best of what was found, as far as it fits, and what was said just before and after it where there is room.
-func (x *inquiry) take(ctx context.Context, c *connection, found []Excerpt) error {
+func (x *inquiry) take(ctx context.Context, found []Excerpt) error {
+	return x.engine.read(ctx, "read", func(c *connection) error { return x.takeFrom(ctx, c, found) })
+}
+
+func (x *inquiry) takeFrom(ctx context.Context, c *connection, found []Excerpt) error {
 	const batch = 100
 	for len(found) > 0 && !x.full() {
 		some := found[:min(batch, len(found))]
@@ -76,6 +100,7 @@ func (x *inquiry) take(ctx context.Context, c *connection, found []Excerpt) erro
 			x.add(excerpt)
 		}
 	}
+	x.result.Truncated = x.result.Truncated || len(found) > 0
 	if !x.result.Truncated {
 		if err := x.beside(ctx, c); err != nil {
 			return err
@@ -125,7 +150,9 @@ func (x *inquiry) beside(ctx context.Context, c *connection) error {
 		return err
 	}
 	for _, excerpt := range some {
-		x.add(excerpt)
+		if excerpt.Message != nil && excerpt.Message.SetAside.recallable() {
+			x.add(excerpt)
+		}
 	}
 	x.result.Truncated = false // of neighbours, nobody asked for all
 	return nil

@@ -50,7 +50,7 @@ type Excerpt struct {
 }
 
 // ExpandQuery finds the messages that answer a question among those that only summaries stand for, best first as Recall ranks them, and has
-// the model answer from them. When nothing is found the answer says so. Errors: ErrInvalid, ErrNotFound, ErrAmbiguous, ErrGrant,
+// the model answer from them, within ConversationOptions.SummaryTimeout. When nothing is found the answer says so. Errors: ErrInvalid, ErrNotFound, ErrAmbiguous, ErrGrant,
 // ErrGrantSpent.
 func (e *Engine) ExpandQuery(ctx context.Context, r ExpandQueryRequest) (*QueryAnswer, error) {
 	r.Query = or(strings.TrimSpace(r.Query), r.Prompt)
@@ -64,7 +64,7 @@ func (e *Engine) ExpandQuery(ctx context.Context, r ExpandQueryRequest) (*QueryA
 	if err := x.gather(ctx); err != nil {
 		return nil, fmt.Errorf("expand query: %w", err)
 	}
-	x.result.Route = window.Route(window.RouteRequest{Query: r.Prompt, Candidates: len(x.result.Summaries), Depth: 1, Messages: true, Cap: r.TokenCap})
+	x.result.Route = window.Route(window.RouteRequest{Query: r.Prompt, Candidates: len(x.result.Summaries), Depth: 1, Messages: true, Cap: x.cap})
 	if err := x.answer(ctx); err != nil {
 		return nil, fmt.Errorf("expand query: %w", err)
 	}
@@ -114,11 +114,7 @@ func (x *inquiry) gather(ctx context.Context) error {
 	if err := e.read(ctx, "read", func(c *connection) error { return x.settle(ctx, c, grant) }); err != nil {
 		return err
 	}
-	found, err := x.find(ctx)
-	if err != nil {
-		return err
-	}
-	if err := e.read(ctx, "read", func(c *connection) error { return x.take(ctx, c, found) }); err != nil {
+	if err := x.find(ctx); err != nil {
 		return err
 	}
 	if grant != nil {
@@ -137,35 +133,20 @@ func (x *inquiry) settle(ctx context.Context, c *connection, grant *heldGrant) e
 		}
 		x.conversations = g.conversations
 	}
-	ids := r.SummaryIDs
 	if grant != nil {
 		left, err := grant.room()
 		if err != nil {
 			return err
 		}
 		x.cap = min(x.cap, left)
-		if x.conversations = slices.DeleteFunc(x.conversations, func(id string) bool { return !slices.Contains(grant.Conversations, id) }); r.Conversation != "" && len(x.conversations) == 0 {
-			return fmt.Errorf("%w: grant %s does not cover conversation %s", ErrGrant, grant.ID, quote(r.Conversation))
-		}
-		if len(ids) == 0 {
-			ids = grant.Summaries
+		x.conversations = slices.DeleteFunc(x.conversations, func(id string) bool { return !slices.Contains(grant.Conversations, id) })
+		if r.Conversation != "" && len(x.conversations) == 0 {
+			return grant.lacks(r.Conversation)
 		}
 	}
-	var roots []*named
-	for _, id := range ids {
-		n, err := e.lookUp(ctx, c, id, x.agent)
-		if err != nil {
-			return err
-		}
-		if n.kind != SummaryKind || r.Conversation != "" && !slices.Contains(x.conversations, n.conversationID) {
-			return invalid("summary_ids", id, "summaries of the conversation")
-		}
-		roots = append(roots, n)
-	}
-	if grant != nil {
-		if err := grant.covers(ctx, c, roots); err != nil {
-			return err
-		}
+	roots, err := x.roots(ctx, c, grant)
+	if err != nil {
+		return err
 	}
 	for _, n := range roots {
 		s, _, err := summaryByID(ctx, c, n.id)
@@ -180,6 +161,43 @@ func (x *inquiry) settle(ctx context.Context, c *connection, grant *heldGrant) e
 	return nil
 }
 
+// roots finds the summaries to look below: those of the request, or else those of the grant that are of the conversation.
+func (x *inquiry) roots(ctx context.Context, c *connection, grant *heldGrant) (roots []*named, err error) {
+	r := x.request
+	elsewhere := func(n *named) bool {
+		return n.kind != SummaryKind || r.Conversation != "" && !slices.Contains(x.conversations, n.conversationID)
+	}
+	for _, id := range r.SummaryIDs {
+		n, err := x.engine.lookUp(ctx, c, id, x.agent)
+		if err != nil {
+			return nil, err
+		}
+		if elsewhere(n) {
+			return nil, invalid("summary_ids", id, "summaries of the conversation")
+		}
+		roots = append(roots, n)
+	}
+	if grant == nil {
+		return roots, nil
+	}
+	if len(roots) > 0 || len(grant.Summaries) == 0 {
+		return roots, grant.covers(ctx, c, roots)
+	}
+	for _, id := range grant.Summaries {
+		n, err := x.engine.lookUp(ctx, c, id, x.agent)
+		if err != nil && !errors.Is(err, ErrNotFound) { // it may have been purged
+			return nil, err
+		}
+		if err == nil && !elsewhere(n) {
+			roots = append(roots, n)
+		}
+	}
+	if len(roots) == 0 {
+		return nil, grant.lacks(r.Conversation)
+	}
+	return roots, nil
+}
+
 // nothingFound is the answer when there is no excerpt.
 const nothingFound = "Nothing that was summarised or set aside matches the question."
 
@@ -187,6 +205,9 @@ const nothingFound = "Nothing that was summarised or set aside matches the quest
 func (x *inquiry) answer(ctx context.Context) error {
 	if len(x.result.Excerpts) == 0 {
 		x.result.Answer = nothingFound
+		if x.result.Truncated {
+			x.result.Answer = fmt.Sprintf("What matches the question is longer than %s.", counted(x.cap, "token"))
+		}
 		return nil
 	}
 	x.result.Answer = x.text()
@@ -199,8 +220,10 @@ func (x *inquiry) answer(ctx context.Context) error {
 		input.Excerpts = append(input.Excerpts, prompts.Excerpt{ID: excerpt.citation(), Text: fmt.Sprintf("%s, %s: %s",
 			or(excerpt.Message.Speaker, excerpt.Message.Role), x.stamp(excerpt.Message.SaidAt), excerpt.Message.whole())})
 	}
-	answer, err := llm.Complete(ctx, prompts.AnswerSystem(), prompts.Answer(input), x.request.MaxTokens)
-	switch answer = strings.TrimSpace(answer); {
+	limited, cancel := context.WithTimeout(ctx, time.Duration(x.engine.opts.Conversation.SummaryTimeout))
+	defer cancel()
+	answer, err := llm.Complete(limited, prompts.AnswerSystem(), prompts.Answer(input), x.request.MaxTokens)
+	switch answer = strings.TrimSpace(cleanText(answer)); {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:

@@ -211,6 +211,11 @@ func (h *heldGrant) covers(ctx context.Context, c *connection, asked []*named) e
 	return nil
 }
 
+// lacks is the error for a conversation of which the grant covers nothing.
+func (h *heldGrant) lacks(conversation string) error {
+	return fmt.Errorf("%w: grant %s does not cover conversation %s", ErrGrant, h.ID, quote(conversation))
+}
+
 // left is how many tokens there still are.
 func (h *heldGrant) left() int {
 	h.grants.mu.Lock()

@@ -1,0 +1,125 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestExpandQueryFindsWhatTheContextAsks: the question itself is a message of the conversation, as it is in a talk with a model, and fits
+// better than anything else.
+func TestExpandQueryFindsWhatTheContextAsks(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	said, leaves := kept(t, e)
+	appended(t, e, engine.AppendRequest{Conversation: "birds", Messages: []engine.Message{{Text: "Any fowl?", SaidAt: noon.Add(time.Hour)}}})
+	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "Any fowl?", Conversation: "birds", TokenCap: math.MaxInt})
+	if len(a.Excerpts) == 0 || a.Excerpts[0].Message.ID != said[8] || a.Summaries[0] != leaves[1] {
+		t.Errorf("%+v, want what the second leaf stands for", a)
+	}
+	var more []engine.Message
+	for range 60 { // more than are looked at for so few tokens
+		more = append(more, engine.Message{Text: "otter otter otter", SaidAt: noon.Add(2 * time.Hour)})
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "birds", Messages: more})
+	if a := answered(t, e, engine.ExpandQueryRequest{Prompt: "otter", Conversation: "birds", TokenCap: 20}); len(a.Excerpts) == 0 || a.Excerpts[0].Message.ID != said[2] {
+		t.Errorf("%+v, want the message about the otter", a)
+	}
+}
+
+func TestExpandQueryLooksBelowWhatIsNamed(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	var say []engine.Message
+	for i := range 1200 {
+		say = append(say, engine.Message{Text: "heron heron", SaidAt: noon.Add(time.Duration(i) * time.Minute)})
+	}
+	say[7].Text = "there was, among much else, perhaps a heron"
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).IDs
+	leaves, err := e.AddSummaries(t.Context(), "c",
+		func([]string) engine.Made { return engine.Made{Text: "one", Tokens: 1, Sources: said[7:8]} },
+		func([]string) engine.Made { return engine.Made{Text: "all others", Tokens: 2, Sources: said[8:1100]} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "heron", Conversation: "c", SummaryIDs: leaves[:1]})
+	if len(a.Excerpts) != 1 || a.Excerpts[0].Message.ID != said[7] {
+		t.Errorf("%d excerpts, want the one message below the first leaf", len(a.Excerpts))
+	}
+}
+
+func TestExpandQueryOfMoreThanFits(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	kept(t, e)
+	for _, prompt := range []string{"otter", "fowl"} { // in a message; in a summary only
+		a := answered(t, e, engine.ExpandQueryRequest{Prompt: prompt, Conversation: "birds", TokenCap: 2})
+		if len(a.Excerpts) != 0 || !a.Truncated || a.Answer != "What matches the question is longer than 2 tokens." {
+			t.Errorf("%s: %+v, want that it does not fit", prompt, a)
+		}
+	}
+}
+
+// TestExpandQueryLeavesOutNoise: what stands beside an excerpt comes with it, but for polls, records of the host and what was purged.
+func TestExpandQueryLeavesOutNoise(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Text: "something else"}, {Text: "a gannet dived"}, {Text: "model changed", SetAside: engine.AsideEvent},
+		{Text: "a secret", SetAside: engine.AsideNew}, {Text: "a gannet rose", SetAside: engine.AsideNew}, {Text: "that was all", SetAside: engine.AsideNew},
+	}}).IDs
+	if _, err := e.AddSummaries(t.Context(), "c", func([]string) engine.Made { return engine.Made{Text: "a bird", Tokens: 1, Sources: said[:2]} }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: said[3:4]}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, x := range answered(t, e, engine.ExpandQueryRequest{Prompt: "gannet", Conversation: "c"}).Excerpts {
+		got = append(got, x.Message.Text)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a gannet dived", "a gannet rose", "something else", "that was all"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestExpandQueryWithAGrantOfTwoConversations: the grant's summaries of the other one are no matter.
+func TestExpandQueryWithAGrantOfTwoConversations(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	said, leaves := kept(t, e)
+	ids, _ := tree(t, e)
+	appended(t, e, engine.AppendRequest{Conversation: "third", Messages: []engine.Message{{Text: "an otter"}}})
+	g := granted(t, e, engine.GrantRequest{Conversations: []string{"c", "birds", "third"}, Summaries: []string{ids["D2"], leaves[0]}})
+	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "otter", Conversation: "birds", Grant: g.ID})
+	if len(a.Excerpts) == 0 || a.Excerpts[0].Message.ID != said[2] {
+		t.Errorf("%+v, want the message about the otter", a)
+	}
+	if _, err := e.ExpandQuery(t.Context(), engine.ExpandQueryRequest{Prompt: "otter", Conversation: "third", Grant: g.ID}); !errors.Is(err, engine.ErrGrant) {
+		t.Errorf("%v, want ErrGrant: it has no summary of that conversation", err)
+	}
+}
+
+// sleeper is a model that never answers.
+type sleeper struct{}
+
+func (sleeper) Model() string { return "sleeper" }
+
+func (sleeper) Complete(ctx context.Context, _, _ string, _ int) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+func TestExpandQueryDoesNotWaitForEver(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: sleeper{}, Conversation: engine.ConversationOptions{SummaryTimeout: engine.Duration(10 * time.Millisecond)}})
+	kept(t, e)
+	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "otter", Conversation: "birds"})
+	if !errors.Is(a.ModelErr, context.DeadlineExceeded) || !strings.Contains(a.Answer, "old pier") {
+		t.Errorf("%+v, want the excerpts, and that the model took too long", a)
+	}
+}
