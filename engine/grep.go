@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,8 +44,8 @@ const (
 	ByNewest    GrepOrder = "newest"
 )
 
-// GrepRequest asks for what was said, or summarised, with certain words. Searched are texts, captions, and what tools were given and gave,
-// but not what a model thought.
+// GrepRequest asks for what was said, or summarised, with certain words. Searched are texts, captions, what tools were given and gave, and
+// files as far as they stand in a message, but not what a model thought. Words find a message by the name of its speaker, too.
 type GrepRequest struct {
 	// Pattern: words, of which those in quotation marks or joined by punctuation must stand side by side; or a regular expression, in which
 	// . matches no newline. A blank one finds nothing.
@@ -88,7 +89,7 @@ type GrepHit struct {
 	At             time.Time `json:"at"`
 	Snippet        string    `json:"snippet"` // one line with the match
 	Spans          []Span    `json:"spans"`   // of the matches in the snippet
-	Score          float64   `json:"score"`   // BM25 by the rarity of the words among the documents asked; 0: found otherwise
+	Score          float64   `json:"score"`   // BM25 by the rarity of the words among the documents asked; 0: only the regular expression found it
 	SetAside       SetAside  `json:"set_aside,omitempty"`
 	Summary        string    `json:"summary,omitempty"` // the leaf that stands for the message
 }
@@ -172,8 +173,9 @@ type grep struct {
 	request GrepRequest
 	result  *GrepResult
 
-	words *grepWords // nil: the pattern is no words, or blank
-	regex *grepRegex // nil: it is no regular expression
+	words *grepWords       // nil: the pattern is no words, or blank
+	aside [][]driver.Value // rows of the table grep_aside
+	regex *grepRegex       // nil: it is no regular expression
 
 	conversations []string // ids of those asked
 	everywhere    bool     // these are all there are

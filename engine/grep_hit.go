@@ -78,7 +78,7 @@ func owners(ctx context.Context, c *connection, some []candidateHit) (byID map[s
 	return byID, ids, err
 }
 
-// toolTexts adds what tools were given and gave, and the names of files, to messages that lack something.
+// toolTexts adds what tools were given and gave, and the names and texts of files, to messages that lack something.
 func toolTexts(ctx context.Context, c *connection, some []candidateHit, byID map[string]*candidateHit, lacks func(*candidateHit) bool) error {
 	var conversations []string
 	var seqs []int32
@@ -93,13 +93,9 @@ func toolTexts(ctx context.Context, c *connection, some []candidateHit, byID map
 	return c.each(ctx, "parts_of", func(rows *sql.Rows) error {
 		var id string
 		var b Block
-		err := rows.Scan(&id, &b.Type, textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
-		if h := byID[id]; h != nil && b.searchable() != "" {
-			for _, s := range []string{b.Tool, b.Input, b.Output, b.FileName} {
-				if s != "" {
-					h.texts = append(h.texts, s)
-				}
-			}
+		err := rows.Scan(&id, &b.Type, textOf(&b.Text), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
+		if h := byID[id]; h != nil {
+			h.texts = append(h.texts, b.texts()...)
 		}
 		return err
 	}, sql.Named("conversations", conversations), sql.Named("seqs", seqs))

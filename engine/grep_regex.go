@@ -113,27 +113,35 @@ func (g *grep) messagesByRegex(ctx context.Context, c *connection, asked []any) 
 	return nil
 }
 
-// take runs a query for hits, keeps them and gives their times.
+// take runs a query for hits, keeps them and gives their times. Where the database finds a match in what is not searched, the frame of a
+// reference, it goes on with the next rows.
 func (g *grep) take(ctx context.Context, c *connection, kind Kind, query string, args []any) (times []time.Time, err error) {
-	var some []candidateHit
-	err = c.each(ctx, query, func(rows *sql.Rows) error {
-		h := candidateHit{kind: kind}
-		defer func() { some = append(some, h) }()
-		var at time.Time
-		return rows.Scan(&h.id, &h.docNo, &at)
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.texts(ctx, c, some, func(h *candidateHit) bool { return !g.regex.matches(h.texts) }); err != nil {
-		return nil, err
-	}
-	for i := range some {
-		if h := &some[i]; g.regex.matches(h.texts) {
-			g.showMatch(h)
-			if g.keep(*h) {
-				times = append(times, h.hit.At)
+	limit := g.request.Limit
+	for skip, fit := 0, 0; fit < limit; skip += limit {
+		var some []candidateHit
+		err = c.each(ctx, query, func(rows *sql.Rows) error {
+			h := candidateHit{kind: kind}
+			defer func() { some = append(some, h) }()
+			var at time.Time
+			return rows.Scan(&h.id, &h.docNo, &at)
+		}, append(slices.Clip(args), sql.Named("skip", int64(skip)))...)
+		if err != nil {
+			return nil, err
+		}
+		if err := g.texts(ctx, c, some, func(h *candidateHit) bool { return !g.regex.matches(h.texts) }); err != nil {
+			return nil, err
+		}
+		for i := range some {
+			if h := &some[i]; g.regex.matches(h.texts) {
+				fit++
+				g.showMatch(h)
+				if g.keep(*h) {
+					times = append(times, h.hit.At)
+				}
 			}
+		}
+		if len(some) < limit {
+			break
 		}
 	}
 	return times, nil

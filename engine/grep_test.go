@@ -93,7 +93,9 @@ func TestGrep(t *testing.T) {
 		{"SE7, regex", "", regex, ""},
 		{"only signs", "--- !", all, ""},
 		{"SE8", "zebra", all, "7"},
+		{"SE8, the frame", "exploration", all, ""},
 		{"SE8, regex", "zebra", regex, "7"},
+		{"SE8, regex, the frame", "(?i)exploration", regex, ""},
 		{"SE9", "data(base)?", regex, "1 sum_1"},
 		{"SE10", "Database", regex, "4"},
 		{"SE10, any case", "Database", engine.GrepRequest{Mode: engine.GrepRegex, IgnoreCase: true}, "4 1 sum_1"},
@@ -215,8 +217,84 @@ func TestGrepLooksIntoToolsButNotIntoThoughts(t *testing.T) {
 			t.Errorf("%s %s (-want +got):\n%s", test.mode, test.pattern, diff)
 		}
 	}
-	r := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: "pelican"})
-	if last := r.Hits[len(r.Hits)-1]; last.ID != said[2] || last.Score != 0 || last.SetAside != engine.AsideEvent {
-		t.Errorf("last by relevance: %+v, want the event, which the index has not", last)
+}
+
+func TestGrepLooksIntoFiles(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "see this"}, {Type: engine.FileBlock, FileName: "tide.md", Text: "low water at six"}}},
+		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t", Output: text.ToolReference("file_0123456789abcdef", "tides", 99999, "high water at noon", "Read it.")}}},
+	}}).IDs
+	for _, test := range []struct {
+		pattern string
+		mode    engine.GrepMode
+		want    []string
+	}{
+		{`"low water"`, engine.GrepText, said[:1]},
+		{"low w.ter", engine.GrepRegex, said[:1]},
+		{`tide\.md`, engine.GrepRegex, said[:1]},
+		{"high w.ter", engine.GrepRegex, said[1:]},
+		{"Exploration|Read it", engine.GrepRegex, nil},
+	} {
+		var got []string
+		for _, h := range grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: test.pattern, Mode: test.mode}).Hits {
+			if got = append(got, h.ID); len(h.Spans) == 0 {
+				t.Errorf("%s: no span in %q", test.pattern, h.Snippet)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", test.mode, test.pattern, diff)
+		}
+	}
+}
+
+// TestGrepPassesOverFrames: what merely stands in the frame of references takes no place of a hit.
+func TestGrepPassesOverFrames(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	say := []engine.Message{{Text: "an exploration, truly"}}
+	for range 5 {
+		say = append(say, engine.Message{Text: text.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things")})
+	}
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).IDs
+	hits := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: "(?i)exploration", Mode: engine.GrepRegex, Limit: 2}).Hits
+	if len(hits) != 1 || hits[0].ID != said[0] {
+		t.Errorf("%+v, want the first message", hits)
+	}
+}
+
+// TestGrepRanksWhatIsSetAside: polls and records of the host, which the index has not, take their places among what it has.
+func TestGrepRanksWhatIsSetAside(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	var say []engine.Message
+	for range 60 {
+		say = append(say, engine.Message{Text: "the model of the pier is on the table"})
+	}
+	say = append(say, engine.Message{Text: "model changed to opus", SetAside: engine.AsideEvent},
+		engine.Message{Role: "assistant", Text: "HEARTBEAT_OK", SetAside: engine.AsideHeartbeat,
+			Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "t", Tool: "read", Input: `{"path":"HEARTBEAT.md","model":"walrus"}`}}})
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).IDs
+	for _, test := range []struct {
+		request engine.GrepRequest
+		want    string
+	}{
+		{engine.GrepRequest{Pattern: "model changed to opus"}, said[60]},
+		{engine.GrepRequest{Pattern: "opus table model changed"}, said[60]},
+		{engine.GrepRequest{Pattern: "model of a walrus"}, said[61]},
+		{engine.GrepRequest{Pattern: "walrus model", Words: engine.AllWords}, said[61]},
+		{engine.GrepRequest{Pattern: `"changed to opus"`, Words: engine.AllWords, Order: engine.ByNewest}, said[60]},
+		{engine.GrepRequest{Pattern: "pier table"}, said[59]},
+	} {
+		test.request.Conversation = "c"
+		all := grepped(t, e, test.request).Hits
+		if test.request.Limit = 1; len(all) == 0 || all[0].ID != test.want || all[0].Score <= 0 {
+			t.Errorf("%+v: %d hits, want %s first, with a score", test.request, len(all), test.want)
+		}
+		if one := grepped(t, e, test.request).Hits; len(one) != 1 || one[0].ID != test.want {
+			t.Errorf("%+v: %+v, want %s", test.request, one, test.want)
+		}
+	}
+	only := appended(t, e, engine.AppendRequest{Conversation: "host", Messages: []engine.Message{{Text: "model changed", SetAside: engine.AsideEvent}}}).IDs
+	if hits := grepped(t, e, engine.GrepRequest{Conversation: "host", Pattern: "model"}).Hits; len(hits) != 1 || hits[0].ID != only[0] || hits[0].Score <= 0 {
+		t.Errorf("%+v, want the only message", hits)
 	}
 }

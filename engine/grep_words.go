@@ -170,8 +170,19 @@ func (w *grepWords) satisfied(mask int64, inText func(phrase string) bool) bool 
 	return some
 }
 
-// byWords searches the index, and the messages that it leaves out.
+// byWords searches the index; then, where messages that it leaves out have words of the pattern too, once more with these among the others.
 func (g *grep) byWords(ctx context.Context, c *connection) error {
+	if err := g.best(ctx, c); err != nil || !slices.Contains(g.request.Kinds, MessageKind) {
+		return err
+	}
+	if err := g.readAside(ctx, c); err != nil || len(g.aside) == 0 {
+		return err
+	}
+	return g.best(ctx, c)
+}
+
+// best finds the best, or the newest, of each kind.
+func (g *grep) best(ctx context.Context, c *connection) error {
 	page := g.request.Limit
 	if !g.words.simple() {
 		page = 4*page + 50
@@ -182,24 +193,10 @@ func (g *grep) byWords(ctx context.Context, c *connection) error {
 			return err
 		}
 		g.found = nil
-		full, err := g.verify(ctx, c, ranked, page)
-		if err != nil {
+		if full, err := g.verify(ctx, c, ranked, page); err != nil || full {
 			return err
 		}
-		if full {
-			break
-		}
 	}
-	messages := 0
-	for _, h := range g.found {
-		if h.kind == MessageKind {
-			messages++
-		}
-	}
-	if !slices.Contains(g.request.Kinds, MessageKind) || messages == g.request.Limit && g.request.Order == ByRelevance {
-		return nil // what is set aside has no score, and would come last
-	}
-	return g.aside(ctx, c)
 }
 
 // rank asks the index for the best of each kind.
@@ -213,7 +210,7 @@ func (g *grep) rank(ctx context.Context, c *connection, page int) (all []candida
 		year, month, day := g.engine.dateWord(term)
 		words[i] = []driver.Value{int32(i), term, year, month, day}
 	}
-	if err := c.appendTemp("grep_words", words...); err != nil {
+	if err := firstError(c.appendTemp("grep_words", words...), c.appendTemp("grep_aside", g.aside...)); err != nil {
 		return nil, err
 	}
 	kinds := slices.DeleteFunc(filterArg(r.Kinds), func(kind string) bool { return kind == string(MemoryKind) })
@@ -250,6 +247,7 @@ func (e *Engine) dateWord(term string) (year, month, day driver.Value) {
 
 // verify keeps those candidates that are hits, as far as the limit. full is whether more candidates could not add to them.
 func (g *grep) verify(ctx context.Context, c *connection, ranked []candidateHit, page int) (full bool, err error) {
+	const batch = 50
 	full = true
 	for _, kind := range g.request.Kinds {
 		var ofKind []candidateHit
@@ -264,7 +262,7 @@ func (g *grep) verify(ctx context.Context, c *connection, ranked []candidateHit,
 			}
 		}
 		for len(ofKind) > 0 && kept < g.request.Limit {
-			some := ofKind[:min(len(ofKind), g.request.Limit)]
+			some := ofKind[:min(len(ofKind), max(g.request.Limit, batch))]
 			ofKind = ofKind[len(some):]
 			if err := g.texts(ctx, c, some, g.lacksWords); err != nil {
 				return false, err
@@ -303,33 +301,25 @@ func (g *grep) maskOf(texts ...string) (mask int64) {
 	return mask
 }
 
-// aside looks through the messages that are no talk: polls of the host, and its records.
-func (g *grep) aside(ctx context.Context, c *connection) error {
-	var some []candidateHit
-	err := c.each(ctx, "grep_aside", func(rows *sql.Rows) error {
-		h := candidateHit{kind: MessageKind}
-		var said, caption string
-		if err := rows.Scan(&h.id, &h.docNo, &said, textOf(&caption)); err != nil {
+// readAside looks through the messages that are no talk, polls of the host and its records: which words of the pattern they have.
+func (g *grep) readAside(ctx context.Context, c *connection) error {
+	return c.each(ctx, "grep_aside", func(rows *sql.Rows) error {
+		var docNo int32
+		var at time.Time
+		var said string
+		if err := rows.Scan(&docNo, &at, &said); err != nil {
 			return err
 		}
-		h.mask = g.maskOf(said, caption)
-		inText := func(phrase string) bool {
-			return g.engine.analyzer.MatchPhrase(said, phrase) || g.engine.analyzer.MatchPhrase(caption, phrase)
+		tokens := g.engine.analyzer.Tokens(said)
+		counts := map[int]float32{}
+		for _, token := range tokens {
+			if i := slices.Index(g.words.terms, token.Term); i >= 0 {
+				counts[i]++
+			}
 		}
-		if len(some) < g.request.Limit && g.words.satisfied(h.mask, inText) {
-			some = append(some, h)
+		for i, n := range counts {
+			g.aside = append(g.aside, []driver.Value{docNo, int32(i), n, float32(len(tokens)), at})
 		}
 		return nil
 	}, g.asked()...)
-	if err != nil {
-		return err
-	}
-	if err := g.texts(ctx, c, some, func(*candidateHit) bool { return false }); err != nil {
-		return err
-	}
-	for i := range some {
-		g.showWords(&some[i])
-		g.keep(some[i])
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -77,18 +78,21 @@ func (b *Block) tokens(estimator text.Estimator) int {
 	return 0
 }
 
-// searchable is the text of the block that the index and Grep look through beside the message's own.
-func (b *Block) searchable() string {
+// texts are those of the block that the index and Grep look through beside the message's own.
+func (b *Block) texts() (all []string) {
 	switch b.Type {
 	case ToolCallBlock:
-		return strings.TrimSpace(b.Tool + " " + b.Input)
+		all = []string{b.Tool, b.Input}
 	case ToolResultBlock:
-		return text.IndexedText(b.Output)
+		all = []string{text.IndexedText(b.Output)}
 	case FileBlock, ImageBlock:
-		return strings.TrimSpace(b.FileName + " " + text.IndexedText(b.Text))
+		all = []string{b.FileName, text.IndexedText(b.Text)}
 	}
-	return ""
+	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
+
+// searchable is these texts as one.
+func (b *Block) searchable() string { return strings.Join(b.texts(), " ") }
 
 // clean makes every text of the block one that the file can hold; those that this changes are kept in Raw, a line for each.
 func (b *Block) clean() {

@@ -77,17 +77,6 @@ func plainWords(tokens []Token) []Token {
 	return kept
 }
 
-// GrepSnippet returns the part of s that shows most of what a query asks for, as Snippet does: one line of about 32 words.
-func (a *Analyzer) GrepSnippet(s string, q GrepQuery) string {
-	terms := map[string]bool{}
-	for _, part := range slices.Concat(q.Phrases, q.Words) {
-		for _, t := range a.QueryTokens(part) {
-			terms[t.Term] = true
-		}
-	}
-	return Snippet(s, terms, a, grepWidth)
-}
-
 // In code points: the width of a snippet, and what it shows before a match of a regular expression, of the match, and after it.
 const (
 	grepWidth  = 200

@@ -70,18 +70,6 @@ func TestMatchPhrase(t *testing.T) {
 	}
 }
 
-func TestGrepSnippet(t *testing.T) {
-	a := analyzer(t, "")
-	filler := strings.Repeat("nothing of note here ", 30)
-	got := a.GrepSnippet(filler+"the error-code of the last migration was 42 "+filler, text.ParseGrep("error-code migrations"))
-	if !strings.Contains(got, "the error-code of the last migration was 42") || utf8.RuneCountInString(got) > 200 {
-		t.Errorf("got %q", got)
-	}
-	if got := a.GrepSnippet("short text", text.GrepQuery{}); got != "short text" {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestMatchSnippet(t *testing.T) {
 	s := strings.Repeat("0123456789", 5) + "needle" + strings.Repeat("abcdefghij", 5)
 	tests := []struct {
@@ -122,10 +110,9 @@ func FuzzGrep(f *testing.F) {
 			}
 			a.MatchPhrase(s, part)
 		}
-		for _, got := range []string{text.MatchSnippet(s, start, end), a.GrepSnippet(s, q)} {
-			if n := utf8.RuneCountInString(got); n > 200 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x00") {
-				t.Errorf("%d characters: %q", n, got)
-			}
+		got := text.MatchSnippet(s, start, end)
+		if n := utf8.RuneCountInString(got); n > 200 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x00") {
+			t.Errorf("%d characters: %q", n, got)
 		}
 	})
 }

@@ -9,9 +9,13 @@ CREATE OR REPLACE TEMP TABLE grep_asked (
 -- indexed with its own, which it does not say.
 CREATE OR REPLACE TEMP TABLE grep_words (word INTEGER, term VARCHAR, year INTEGER, month INTEGER, day INTEGER);
 
+-- Messages that the index leaves out, and which words of the pattern they have.
+CREATE OR REPLACE TEMP TABLE grep_aside (doc_no INTEGER, word INTEGER, tf REAL, length REAL, said_at TIMESTAMP);
+
 -- name: grep_clear
 DELETE FROM temp.main.grep_asked;
 DELETE FROM temp.main.grep_words;
+DELETE FROM temp.main.grep_aside;
 
 -- name: grep_family
 -- A conversation and all others of its session key.
@@ -59,8 +63,20 @@ said AS (
     FROM posted AS p
     JOIN eligible AS e USING (doc_no)
 ),
-found AS MATERIALIZED (FROM said WHERE tf > 0),
-population AS (SELECT kind, count(*) AS documents, avg(length) AS average_length FROM eligible GROUP BY kind),
+found AS MATERIALIZED (
+    FROM said WHERE tf > 0
+    UNION ALL
+    SELECT word, doc_no, 'message'::document_kind, length, said_at, tf FROM temp.main.grep_aside
+),
+population AS (
+    SELECT kind, count(*) AS documents, avg(length) AS average_length
+    FROM (
+        SELECT kind, length FROM eligible
+        UNION ALL
+        SELECT 'message'::document_kind, any_value(length) FROM temp.main.grep_aside GROUP BY doc_no
+    )
+    GROUP BY kind
+),
 rarity AS (
     SELECT f.kind, f.word, idf(p.documents, f.documents) AS idf, p.average_length
     FROM (SELECT kind, word, count(*) AS documents FROM found GROUP BY kind, word) AS f
@@ -98,12 +114,22 @@ SELECT doc_no, owner_id FROM documents WHERE doc_no IN (SELECT unnest($doc_nos::
 SELECT id, conversation_id, seq, role, speaker, text, caption, said_at, set_aside FROM messages WHERE id IN (SELECT unnest($ids::VARCHAR[]));
 
 -- name: grep_aside
--- Messages that the index leaves out, being set aside as no talk, newest first.
-SELECT id, doc_no, text, caption
-FROM messages
-WHERE set_aside IN ('heartbeat', 'event') AND conversation_id = ANY ($conversations::VARCHAR[])
-  AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
-ORDER BY said_at DESC, doc_no DESC;
+-- Messages that the index leaves out, being set aside as no talk, with what it would have of them.
+WITH aside AS MATERIALIZED (
+    SELECT doc_no, conversation_id, seq, said_at, concat_ws(chr(10), speaker, text, caption) AS said
+    FROM messages
+    WHERE set_aside IN ('heartbeat', 'event') AND conversation_id = ANY ($conversations::VARCHAR[])
+      AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
+)
+SELECT a.doc_no, a.said_at, concat_ws(chr(10), a.said, p.given)
+FROM aside AS a
+LEFT JOIN (
+    SELECT conversation_id, seq, string_agg(concat_ws(' ', tool, input, output, file_name, text), chr(10) ORDER BY ordinal) AS given
+    FROM parts
+    JOIN (SELECT conversation_id, seq FROM aside) USING (conversation_id, seq)
+    WHERE kind IN ('tool', 'file')
+    GROUP BY conversation_id, seq
+) AS p USING (conversation_id, seq);
 
 -- name: grep_conversations
 -- Every conversation that may be read.
@@ -128,19 +154,20 @@ WHERE doc_no BETWEEN $from AND $to AND conversation_id = ANY ($conversations::VA
   AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
   AND (regexp_matches(text, $pattern) OR regexp_matches(caption, $pattern))
 ORDER BY said_at DESC, doc_no DESC
-LIMIT $limit;
+LIMIT $limit OFFSET $skip;
 
 -- name: grep_parts
--- The newest messages of a piece in which what a tool was given or gave, or the name of a file, matches a regular expression.
+-- The newest messages of a piece in which what a tool was given or gave, or the name or text of a file, matches a regular expression.
 SELECT DISTINCT m.id, m.doc_no, m.said_at
 FROM parts AS p
 JOIN messages AS m ON m.conversation_id = p.conversation_id AND m.seq = p.seq
 WHERE m.doc_no BETWEEN $from AND $to AND m.conversation_id = ANY ($conversations::VARCHAR[])
   AND m.said_at >= $since::TIMESTAMP AND m.said_at < $until::TIMESTAMP
   AND p.kind IN ('tool', 'file')
-  AND (regexp_matches(p.tool, $pattern) OR regexp_matches(p.input, $pattern) OR regexp_matches(p.output, $pattern) OR regexp_matches(p.file_name, $pattern))
+  AND (regexp_matches(p.tool, $pattern) OR regexp_matches(p.input, $pattern) OR regexp_matches(p.output, $pattern) OR regexp_matches(p.file_name, $pattern)
+    OR regexp_matches(p.text, $pattern))
 ORDER BY m.said_at DESC, m.doc_no DESC
-LIMIT $limit;
+LIMIT $limit OFFSET $skip;
 
 -- name: grep_summaries
 -- The newest summaries whose text matches a regular expression.
@@ -149,7 +176,7 @@ FROM summaries
 WHERE conversation_id = ANY ($conversations::VARCHAR[]) AND latest_at >= $since::TIMESTAMP AND latest_at < $until::TIMESTAMP
   AND regexp_matches(text, $pattern)
 ORDER BY latest_at DESC, doc_no DESC
-LIMIT $limit;
+LIMIT $limit OFFSET $skip;
 
 -- name: grep_memories
 -- The newest standing memories in which a text matches a regular expression.
@@ -161,7 +188,7 @@ WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])) AND retir
   AND (regexp_matches(text, $pattern) OR regexp_matches(l0_abstract, $pattern) OR regexp_matches(l1_overview, $pattern)
     OR regexp_matches(l2_content, $pattern))
 ORDER BY created_at DESC, doc_no DESC
-LIMIT $limit;
+LIMIT $limit OFFSET $skip;
 
 -- name: leaves_above
 -- The leaf summary that stands for each of these messages, which are given by conversation and seq.
@@ -170,8 +197,8 @@ FROM (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs:
 JOIN summaries AS s ON s.conversation_id = h.conversation_id AND s.depth = 0 AND h.seq BETWEEN s.first_seq AND s.last_seq;
 
 -- name: parts_of
--- What tools were given and gave in these messages, which are given by conversation and seq.
-SELECT p.message_id, p.type, p.tool, p.input, p.output, p.file_name
+-- What tools were given and gave in these messages, which are given by conversation and seq, and the files in them.
+SELECT p.message_id, p.type, p.text, p.tool, p.input, p.output, p.file_name
 FROM parts AS p
 JOIN (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h USING (conversation_id, seq)
 ORDER BY p.conversation_id, p.seq, p.ordinal;
