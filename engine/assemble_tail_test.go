@@ -120,7 +120,7 @@ func TestProvidersTakeAnyNames(t *testing.T) {
 	if last := messages[len(messages)-1]; last.Role != "assistant" || last.Content[0].Text != "bye" {
 		t.Errorf("ends with %+v", last)
 	}
-	if system, none := new(engine.Assembled).Anthropic(); system != "" || none != nil || new(engine.Assembled).OpenAI() != nil || new(engine.Assembled).Text() != "" {
+	if system, none := new(engine.Assembled).Anthropic(); system != "" || len(none) != 0 || len(new(engine.Assembled).OpenAI()) != 0 || new(engine.Assembled).Text() != "" {
 		t.Error("nothing gives something")
 	}
 }

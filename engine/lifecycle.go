@@ -38,7 +38,9 @@ func (e *Engine) NewSession(ctx context.Context, r NewSessionRequest) (*SessionB
 	}
 	depth := *e.opts.Conversation.NewSessionRetainDepth
 	if r.RetainDepth != nil {
-		depth = *r.RetainDepth
+		if depth = *r.RetainDepth; depth < -1 {
+			return nil, fmt.Errorf("new session: %w", invalid("retain_depth", depth, "-1 or more"))
+		}
 	}
 	result := &SessionBegun{}
 	err := e.write(ctx, "new session", func(c *connection) error {

@@ -107,6 +107,15 @@ func TestNewSession(t *testing.T) {
 	}
 }
 
+func TestNewSessionRefuses(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	shelf(t, e)
+	_, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "c", RetainDepth: pointer(-2)})
+	if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "retain_depth is -2; allowed: -1 or more") {
+		t.Error(err)
+	}
+}
+
 func TestResetSession(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	say := func(text string) *engine.Appended {

@@ -37,6 +37,7 @@ type AnthropicSource struct {
 // Anthropic gives the Guidance, for the system prompt, and the messages. Roles alternate and begin with a user's; the results of all
 // calls of a message begin the next one; ids and names of tools are made plain where they are not.
 func (a *Assembled) Anthropic() (system string, messages []AnthropicMessage) {
+	messages = []AnthropicMessage{}
 	names := newCallNames()
 	for _, m := range alternating(a.Messages) {
 		blocks := make([]AnthropicBlock, 0, len(m.Blocks))

@@ -43,7 +43,7 @@ type OpenAIFunction struct {
 // OpenAI gives the messages for a chat completion, the Guidance first as the system's. Roles alternate and begin with a user's; every
 // call is followed by its result; ids and names of tools are made plain where they are not.
 func (a *Assembled) OpenAI() []OpenAIMessage {
-	var all []OpenAIMessage
+	all := []OpenAIMessage{}
 	if a.Guidance != "" {
 		all = append(all, OpenAIMessage{Role: window.System, Content: a.Guidance})
 	}

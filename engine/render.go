@@ -129,7 +129,7 @@ func repaired(shown []shownMessage, zone *time.Location) []AssembledMessage {
 	for i, s := range shown {
 		turns[i] = window.Turn{Index: i, Role: s.role, Calls: callIDs(s.calls), Results: callIDs(s.results), Blank: len(s.rest) == 0, Old: s.old}
 	}
-	var all []AssembledMessage
+	all := []AssembledMessage{}
 	add := func(s *shownMessage, role string, blocks []Block) {
 		if len(blocks) > 0 {
 			m := s.message

@@ -191,7 +191,7 @@ type Retried struct {
 // first error of the model; what is rewritten stays so. One that somebody else changes meanwhile is left, and so is one for which nothing shorter
 // than its sources can be written. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and those of the model.
 func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, error) {
-	result := &Retried{}
+	result := &Retried{Rewritten: []string{}}
 	if e.opts.LLM == nil {
 		return result, fmt.Errorf("retry fallbacks: %w", ErrNoLLM)
 	}

@@ -38,7 +38,7 @@ type TreeNode struct {
 
 // SummaryTree gives the summaries of a conversation as trees. Errors: ErrNotFound, ErrInvalid.
 func (e *Engine) SummaryTree(ctx context.Context, r TreeRequest) (*Tree, error) {
-	t := &Tree{}
+	t := &Tree{Nodes: []*TreeNode{}}
 	err := e.read(ctx, "summary tree", func(c *connection) (err error) {
 		if t.Conversation, err = e.readable(ctx, c, r.Conversation, r.Agent); err != nil {
 			return err

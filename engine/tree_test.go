@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -76,4 +77,28 @@ func sayings(n int) (messages []engine.Message) {
 		messages = append(messages, engine.Message{Text: fmt.Sprintf("it was said %04d", i)})
 	}
 	return messages
+}
+
+// TestNothingIsAnEmptyList: programs that read JSON find lists where nothing is, and no null.
+func TestNothingIsAnEmptyList(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(2)})
+	if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk"}); err != nil {
+		t.Fatal(err)
+	}
+	assembled, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: "talk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := e.SummaryTree(t.Context(), engine.TreeRequest{Conversation: "talk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, messages := assembled.Anthropic()
+	for _, v := range []any{assembled, assembled.OpenAI(), messages, tree} {
+		b, err := json.Marshal(v)
+		if err != nil || strings.Contains(string(b), "null") {
+			t.Errorf("%T: %s, %v", v, b, err)
+		}
+	}
 }

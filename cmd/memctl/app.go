@@ -152,7 +152,7 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		o.FTS = os.Getenv("MEMCTL_FTS")
 	}
 	if how&canCreate == 0 && path != ":memory:" && !exists(path) {
-		return fmt.Errorf("%w: there is no file %s; `memctl remember` and `memctl import` make one", engine.ErrNotFound, path)
+		return fmt.Errorf("%w: there is no file %s; `memctl remember`, `append`, `import` and `session import` make one", engine.ErrNotFound, path)
 	}
 	if how&canEmbed != 0 {
 		model, err := openModel(a.model)

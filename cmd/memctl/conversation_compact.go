@@ -128,7 +128,10 @@ model; ID is then the conversation, or nothing for all of them.`,
 			return a.with(cmd.Context(), canWrite|canEmbed|canAsk, func(e *engine.Engine) error {
 				if fallbacks {
 					v, err := e.RetryFallbacks(cmd.Context(), engine.RetryRequest{Conversation: strings.Join(args, ""), Agent: a.agent, Instructions: r.Instructions})
-					if v == nil {
+					switch {
+					case errors.Is(err, engine.ErrNoLLM):
+						return fmt.Errorf("%w; name one in the configuration, see `memctl config`", err)
+					case err != nil && len(v.Rewritten) == 0:
 						return err
 					}
 					return errors.Join(a.answer(v, func() { a.printf("%d rewritten, %d left.\n", len(v.Rewritten), v.Left) }), err)

@@ -32,8 +32,8 @@ of it can still be found and expanded. --retain says from which depth on summari
 						a.printf("Nothing was done: %s.\n", v.Skipped)
 						return
 					}
-					a.printf("%d → %d tokens: %s and %s left the context, %s stay.\n", v.TokensBefore, v.TokensAfter,
-						plural(v.Messages, "message", "messages"), plural(v.Summaries, "summary", "summaries"), plural(v.Kept, "item", "items"))
+					a.printf("%d → %d tokens: %s and %s left the context, %s.\n", v.TokensBefore, v.TokensAfter,
+						plural(v.Messages, "message", "messages"), plural(v.Summaries, "summary", "summaries"), plural(v.Kept, "item stays", "items stay"))
 				})
 			})
 		},

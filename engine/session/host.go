@@ -148,7 +148,7 @@ func isObject(raw []byte) bool {
 // checkHost refuses a host that is not known; empty means that the file tells.
 func checkHost(h Host) error {
 	if h != "" && !slices.Contains(Hosts(), h) {
-		return fmt.Errorf("%w: host is %q; allowed: %v, or none", engine.ErrInvalid, string(h), Hosts())
+		return fmt.Errorf("%w: host is %q; allowed: claude, codex, openclaw, plain, or none", engine.ErrInvalid, string(h))
 	}
 	return nil
 }

@@ -39,11 +39,11 @@ type RouteRequest struct {
 
 // RouteDecision is the way to take, and why.
 type RouteDecision struct {
-	Way      Way
-	Estimate int // tokens, before the cap
-	Risk     Risk
-	Broad    bool // the question spans a long time
-	MultiHop bool // the answer must be put together from several places
+	Way      Way  `json:"way"`
+	Estimate int  `json:"estimate"` // tokens, before the cap
+	Risk     Risk `json:"risk"`
+	Broad    bool `json:"broad"`     // the question spans a long time
+	MultiHop bool `json:"multi_hop"` // the answer must be put together from several places
 }
 
 // mostEstimated keeps absurd requests countable.
