@@ -11,7 +11,7 @@ import (
 
 // ExpandRequest asks for what summaries stand for.
 type ExpandRequest struct {
-	// IDs of summaries, whole or their unique endings. A message is given as it is.
+	// IDs of summaries, whole or their unique endings, each taken once. A message is given as it is.
 	IDs []string
 	// Depth is how many levels down: 1, the default, gives the sources of a condensed summary, 2 also theirs. At most 10; negative: none.
 	Depth int
@@ -119,7 +119,7 @@ func (x *expansion) roots(ctx context.Context, c *connection, e *Engine, grant *
 			x.result.Unknown = append(x.result.Unknown, id)
 		case err != nil:
 			return nil, err
-		default:
+		case !slices.ContainsFunc(roots, func(other *named) bool { return other.id == n.id }):
 			roots = append(roots, n)
 		}
 	}

@@ -89,6 +89,7 @@ func TestExpand(t *testing.T) {
 		{"two ids", "B A", 1, true, 0, "m3 m4 m1 m2", 40, false, "B A"},
 		{"the second is over", "B A", 1, true, 30, "m3 m4 m1", 30, true, "B A"},
 		{"the first takes all", "B A", 1, true, 20, "m3 m4", 20, true, "B"},
+		{"the same one", "A A", 1, true, 0, "m1 m2", 20, false, "A"},
 		{"messages", "m3 m1", 1, false, 0, "m3 m1", 20, false, "m3 m1"},
 		{"a message and what it is in", "m1 D1", 2, true, 0, "m1 A m1 m2 B m3 m4", 90, false, "m1 D1 A B"},
 	} {

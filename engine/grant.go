@@ -200,7 +200,13 @@ func (h *heldGrant) covers(ctx context.Context, c *connection, asked []*named) e
 		return nil
 	}
 	for _, n := range asked {
-		above, err := idList(ctx, c, "summaries_above", sql.Named("id", n.id))
+		of := n.id
+		if n.kind == FileKind {
+			if _, err := c.one(ctx, "message_of_file", []any{&of}, sql.Named("id", n.id)); err != nil {
+				return err
+			}
+		}
+		above, err := idList(ctx, c, "summaries_above", sql.Named("id", of))
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 func granted(t *testing.T, e *engine.Engine, r engine.GrantRequest) *engine.Grant {
@@ -157,6 +158,26 @@ func TestGrantIsNoMoreThanItsIssuerMay(t *testing.T) {
 	}
 	if x, err := e.Expand(t.Context(), use); err != nil || !cmp.Equal(x.Unknown, said) {
 		t.Errorf("%+v, %v, want nothing: the issuer itself may not read it any more", x, err)
+	}
+}
+
+func TestGrantCoversFiles(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
+	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+		{Text: strings.Repeat("tides of the north ", 40)}, {Text: strings.Repeat("tides of the south ", 40)}}})
+	made, err := e.AddSummaries(t.Context(), "c", func([]string) engine.Made { return engine.Made{Text: "tides", Tokens: 1, Sources: said.IDs[:1]} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := granted(t, e, engine.GrantRequest{Conversations: []string{"c"}, Summaries: made})
+	for i, want := range []error{nil, engine.ErrGrant} {
+		files := text.ParseFileIDs(messagesOf(t, e, "c")[i].Text)
+		if len(files) != 1 {
+			t.Fatalf("message %d has the files %v", i, files)
+		}
+		if _, err := e.Describe(t.Context(), engine.DescribeRequest{ID: files[0], Grant: g.ID}); !errors.Is(err, want) {
+			t.Errorf("the file of message %d: %v, want %v", i, err, want)
+		}
 	}
 }
 

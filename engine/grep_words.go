@@ -303,6 +303,10 @@ func (g *grep) maskOf(texts ...string) (mask int64) {
 
 // readAside looks through the messages that are no talk, polls of the host and its records: which words of the pattern they have.
 func (g *grep) readAside(ctx context.Context, c *connection) error {
+	var some bool
+	if _, err := c.one(ctx, "grep_aside_any", []any{&some}); err != nil || !some {
+		return err
+	}
 	return c.each(ctx, "grep_aside", func(rows *sql.Rows) error {
 		var docNo int32
 		var at time.Time

@@ -59,6 +59,10 @@ WITH RECURSIVE above(id, distance) AS (
 )
 SELECT id FROM above GROUP BY id ORDER BY min(distance), id;
 
+-- name: message_of_file
+-- The message that a large file came with.
+SELECT message_id FROM large_files WHERE id = $id;
+
 -- name: consumed_by
 -- The summaries that a summary is a source of.
 SELECT summary_id FROM summary_sources WHERE source = $id AND kind = 'summary' ORDER BY summary_id;

@@ -113,6 +113,9 @@ SELECT doc_no, owner_id FROM documents WHERE doc_no IN (SELECT unnest($doc_nos::
 -- What these messages say.
 SELECT id, conversation_id, seq, role, speaker, text, caption, said_at, set_aside FROM messages WHERE id IN (SELECT unnest($ids::VARCHAR[]));
 
+-- name: grep_aside_any
+SELECT count(*) > 0 FROM (FROM messages WHERE set_aside IN ('heartbeat', 'event') LIMIT 1);
+
 -- name: grep_aside
 -- Messages that the index leaves out, being set aside as no talk, with what it would have of them.
 WITH aside AS MATERIALIZED (
