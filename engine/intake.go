@@ -28,6 +28,9 @@ func (e *Engine) takeIn(ctx context.Context, messages []*Message, known map[stri
 		if known[m.Key] != "" {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		e.keepLarge(ctx, x, m.Blocks)
 		x.keepRaw(m.Blocks)
 		if err := e.putAllApart(x.payloads); err != nil {

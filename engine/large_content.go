@@ -27,7 +27,7 @@ func (e *Engine) keepLarge(ctx context.Context, x *intake, blocks []Block) {
 			e.keepFile(ctx, x, b, []byte(b.Text))
 		case b.Type == ToolResultBlock && e.outsized(b.Output) && !readsBack(b.Tool):
 			b.Output, b.FileID = e.keepResult(ctx, x, b.Output, b.Tool)
-		case b.Type == TextBlock && (whole || m.Role != "assistant"):
+		case b.said() != "" && (whole || m.Role != "assistant"):
 			b.Text, b.FileID = e.keepText(ctx, x, b.Text, &b.Raw)
 		}
 	}

@@ -27,7 +27,7 @@ const (
 // partKinds is the class of a block type in the table parts; any other type is of the class agent.
 var partKinds = map[BlockType]string{
 	TextBlock: "text", ThinkingBlock: "reasoning", "reasoning": "reasoning", "redacted_thinking": "reasoning", ToolCallBlock: "tool", ToolResultBlock: "tool",
-	FileBlock: "file", ImageBlock: "file", "document": "file", "patch": "patch", "subtask": "subtask", "compaction": "compaction",
+	FileBlock: "file", ImageBlock: "file", "patch": "patch", "subtask": "subtask", "compaction": "compaction",
 	"step_start": "step_start", "step_finish": "step_finish", "snapshot": "snapshot", "retry": "retry",
 }
 
@@ -55,9 +55,9 @@ const imageTokens = 1600
 // kind is the class of the block in the table parts.
 func (b *Block) kind() string { return or(partKinds[b.Type], "agent") }
 
-// said is what the block adds to the text of its message: its own where it is text, or of a type that only the host knows.
+// said is what the block adds to the text of its message: its own, unless it is a thought, a tool or a file.
 func (b *Block) said() string {
-	if kind := b.kind(); kind != "text" && kind != "agent" || strings.TrimSpace(b.Text) == "" {
+	if kind := b.kind(); kind == "reasoning" || kind == "tool" || kind == "file" || strings.TrimSpace(b.Text) == "" {
 		return ""
 	}
 	return b.Text

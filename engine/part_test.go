@@ -167,3 +167,27 @@ func TestATextThatIsMore(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// TestTextsOfBlocksAreFound: whatever a block says, but for thoughts, is counted, found and shown.
+func TestTextsOfBlocksAreFound(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	for _, host := range []engine.BlockType{engine.FileBlock, "document", "patch", "subtask", "compaction", "step_start", "step_finish", "snapshot", "retry", "agent"} {
+		name := string(host)
+		b := engine.Block{Type: host, Text: "the heron of " + name}
+		appended(t, e, engine.AppendRequest{Conversation: name, Messages: []engine.Message{{Role: "assistant", Blocks: []engine.Block{b, {Type: engine.ThinkingBlock, Text: "bittern"}}}}})
+		if m := messagesOf(t, e, name)[0]; m.Tokens != (len(b.Text)+3)/4 {
+			t.Errorf("%s: %d tokens of %q", name, m.Tokens, b.Text)
+		}
+		for pattern, r := range map[string]engine.GrepRequest{"heron": {}, `"the heron"`: {}, "her.n of": {Mode: engine.GrepRegex}, "bittern": {}} {
+			r.Conversation, r.Pattern = name, pattern
+			result, err := e.Grep(t.Context(), r)
+			if want := pattern != "bittern"; err != nil || (len(result.Hits) == 1) != want {
+				t.Errorf("%s: grep of %s: %+v, %v", name, pattern, result, err)
+			}
+		}
+		shown, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: name, Budget: 1000})
+		if err != nil || len(shown.Messages) != 1 || !strings.Contains(shown.Messages[0].Blocks[0].Text, b.Text) {
+			t.Errorf("%s: a model is shown %+v, %v", name, shown, err)
+		}
+	}
+}
