@@ -17,11 +17,12 @@ type Fault struct {
 func (f Fault) String() string { return f.Fault + ": " + f.Subject }
 
 // checks are the queries that give faults, one per row.
-var checks = [...]string{"check", "check_context", "check_summaries", "check_circles", "check_contents"}
+var checks = [...]string{"check", "check_context", "check_lost_summaries", "check_summaries", "check_circles", "check_contents"}
 
 // Check proves the file's integrity: every live row has its document, words and totals, nothing is left over, vectors are of
 // unit length, scopes are not blank, every message is in its context or under one summary or set aside, summaries agree with what they
-// were made from, and no macro but ours is in the way. An intact file gives no faults; Doctor explains those of another.
+// were made from, contents have the hash they are named by, and no macro but ours is in the way. An intact file gives no faults; Doctor
+// explains those of another.
 func (e *Engine) Check(ctx context.Context) (faults []Fault, err error) {
 	known := append(sqlfiles.MacroNames(), "as_vector")
 	err = e.read(ctx, "check", func(c *connection) error {
@@ -56,11 +57,18 @@ func (e *Engine) Check(ctx context.Context) (faults []Fault, err error) {
 	for _, sum := range files.Missing {
 		faults = append(faults, Fault{missingContent, sum})
 	}
-	return faults, nil
+	altered, err := e.alteredFiles(ctx, files.Missing)
+	for _, sum := range altered {
+		faults = append(faults, Fault{alteredContent, sum})
+	}
+	return faults, err
 }
 
-// missingContent is the fault of a content that lies neither in the file nor in the folder beside it.
-const missingContent = "content that is missing"
+// Faults of contents, those in the file and those in the folder beside it.
+const (
+	missingContent = "content that is missing"
+	alteredContent = "content that was altered"
+)
 
 // Closed reports whether Close was called.
 func (e *Engine) Closed() bool {

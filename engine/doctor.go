@@ -153,8 +153,10 @@ var rowRepairs = [...]struct {
 	what, query string
 	most        int
 }{
+	{"references", "doctor_references", 1}, {"summaries moved", "doctor_homes", mostDeep}, {"context items moved", "doctor_items", 1},
 	{"leftovers", "doctor_leftovers", 1}, {"parts numbered", "doctor_parts", 1}, {"conversations", "doctor_conversations", 1},
-	{"messages not set aside", "doctor_aside", 1}, {"sources numbered", "doctor_sources", 1}, {"leaves counted", "doctor_leaves", 1},
+	{"sources", "doctor_lineage", 1}, {"messages not set aside", "doctor_aside", 1},
+	{"sources numbered", "doctor_sources", 1}, {"leaves counted", "doctor_leaves", 1},
 	{"summaries counted", "doctor_condensed", mostDeep}, {"context items", "doctor_context", 1}, {"memories superseded", "doctor_superseded", 1},
 }
 
@@ -162,6 +164,11 @@ var rowRepairs = [...]struct {
 func (e *Engine) repairRows(ctx context.Context, d *Diagnosis) error {
 	done := &Diagnosis{}
 	err := e.write(ctx, "rows", func(c *connection) error {
+		changed, err := c.exec(ctx, "doctor_estimators", sql.Named("estimator", e.opts.Conversation.Estimator), sql.Named("known", text.Estimators()))
+		if err != nil {
+			return err
+		}
+		done.note("estimators", changed)
 		counted, err := e.countTokens(ctx, c)
 		if err != nil {
 			return err
@@ -178,6 +185,11 @@ func (e *Engine) repairRows(ctx context.Context, d *Diagnosis) error {
 				}
 			}
 		}
+		shown, err := showLost(ctx, c)
+		if err != nil {
+			return err
+		}
+		done.note("summaries shown again", shown)
 		archived, err := c.exec(ctx, "doctor_archive", sql.Named("at", e.now()))
 		done.note("conversations archived", archived)
 		return err
@@ -186,6 +198,20 @@ func (e *Engine) repairRows(ctx context.Context, d *Diagnosis) error {
 		d.Repairs = append(d.Repairs, done.Repairs...)
 	}
 	return err
+}
+
+// showLost puts lost summaries back into the context. The caller is in a write transaction.
+func showLost(ctx context.Context, c *connection) (int64, error) {
+	var ids []string
+	err := c.each(ctx, "check_lost_summaries", func(rows *sql.Rows) error {
+		var fault, id string
+		defer func() { ids = append(ids, id) }()
+		return rows.Scan(&fault, &id)
+	})
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return c.exec(ctx, "doctor_shown", sql.Named("ids", ids))
 }
 
 // countTokens counts messages that were not. The caller is in a write transaction.

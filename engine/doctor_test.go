@@ -19,6 +19,13 @@ import (
 // cured breaks a file by a statement, lets Doctor repair it and gives what it says. The copy it makes is the broken file.
 func cured(t *testing.T, whole []byte, statement string, o engine.Options) *engine.Diagnosis {
 	t.Helper()
+	d, _ := curedTo(t, whole, statement, o)
+	return d
+}
+
+// curedTo is cured, and gives the lineage that the file then has.
+func curedTo(t *testing.T, whole []byte, statement string, o engine.Options) (*engine.Diagnosis, [][]any) {
+	t.Helper()
 	path, backup := newFile(t), filepath.Join(t.TempDir(), "backup.db")
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
@@ -61,7 +68,7 @@ func cured(t *testing.T, whole []byte, statement string, o engine.Options) *engi
 		}
 		closeFile(t, b)
 	}
-	return d
+	return d, rowsOf(t, e, lineage)
 }
 
 func left(d *engine.Diagnosis) []string {
@@ -77,9 +84,22 @@ func TestDoctorRepairsTalk(t *testing.T) {
 		t.Skip("short: a file for every fault")
 	}
 	whole, names := talkFile(t)
+	path := newFile(t)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := openFile(t, path, engine.Options{ReadOnly: true})
+	before := rowsOf(t, e, lineage)
+	closeFile(t, e)
 	for _, test := range talkSabotage {
-		d := cured(t, whole, names.Replace(test.statement), engine.Options{})
+		d, after := curedTo(t, whole, names.Replace(test.statement), engine.Options{})
 		rest := left(d)
+		if test.left == asBefore {
+			if diff := cmp.Diff(before, after); diff != "" || len(rest) > 0 {
+				t.Errorf("%s: left is %q; (-before +after):\n%s", test.statement, rest, diff)
+			}
+			continue
+		}
 		if test.left == "" && len(rest) > 0 || test.left != "" && !slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(s, test.left) }) {
 			t.Errorf("%s: left is %q, want %q", test.statement, rest, test.left)
 		}

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -140,6 +142,52 @@ func (e *Engine) CheckPayloadFiles(ctx context.Context, remove bool) (*PayloadFi
 		return nil, err
 	}
 	return result, nil
+}
+
+// alteredFiles gives the hashes of the payloads in the folder whose content has another one. It needs no lock: what lies there never changes.
+func (e *Engine) alteredFiles(ctx context.Context, missing []string) (altered []string, err error) {
+	var names []string
+	err = e.read(ctx, "payload files", func(c *connection) error {
+		return c.each(ctx, "payloads_apart", func(rows *sql.Rows) error {
+			var name string
+			var size int64
+			defer func() { names = append(names, name) }()
+			return rows.Scan(&name, &size)
+		})
+	})
+	for _, name := range names {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return altered, err
+		}
+		if slices.Contains(missing, name) {
+			continue
+		}
+		switch sum, err := hashFile(e.apartName(name)); {
+		case errors.Is(err, fs.ErrNotExist): // purged since
+		case err != nil:
+			return altered, fmt.Errorf("payload: %w", err)
+		case sum != name:
+			altered = append(altered, name)
+		}
+	}
+	return altered, err
+}
+
+// hashFile gives the SHA-256 of a file.
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // removeFiles deletes files, whether they are there or not.

@@ -42,9 +42,14 @@ func (e *Engine) Snapshot(ctx context.Context, out string) (err error) {
 	if _, err := os.Stat(out); err == nil {
 		return fmt.Errorf("snapshot: %w: %s", ErrExists, out)
 	}
+	_, err = os.Stat(out + ".files")
+	made := errors.Is(err, os.ErrNotExist)
 	if err := e.snapshot(ctx, out); err != nil {
 		os.Remove(out)
 		os.Remove(out + ".wal")
+		if made {
+			os.RemoveAll(out + ".files")
+		}
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil

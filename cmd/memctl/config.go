@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,8 +100,14 @@ func (c *config) readFile(path string) error {
 	if err != nil {
 		return usage("%s: %w", path, err)
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return usage("%s: unknown key %s; `memctl config show` lists all of them", path, unknown[0])
+	known := []string{}
+	for _, s := range c.settings() {
+		known = append(known, s.table, s.name())
+	}
+	for _, key := range meta.Keys() { // Undecoded would let another case pass
+		if !slices.Contains(known, key.String()) {
+			return usage("%s: unknown key %s; `memctl config show` lists all of them", path, key)
+		}
 	}
 	for _, s := range c.settings() {
 		if meta.IsDefined(s.table, s.key) {

@@ -40,6 +40,9 @@ The exit code is 1 when faults are there, or with --apply when some are left.`,
 				}
 				d, err := e.Doctor(cmd.Context(), r)
 				if err != nil {
+					if d != nil && d.Backup != "" {
+						a.note("The file as it was is in %s.", d.Backup)
+					}
 					return err
 				}
 				d.Findings = orEmpty(d.Findings)

@@ -11,7 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 )
 
-// Now is the time of engines made by Open, unless their options say otherwise.
+// start is the time of engines made by Open, unless their options say otherwise.
 var start = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
 // Open opens a new file, and when the test is over proves its integrity and closes it. Without a clock in the options it is

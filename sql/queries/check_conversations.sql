@@ -15,7 +15,7 @@ items AS MATERIALIZED (
     UNION ALL
     SELECT i.conversation_id, i.position, i.ref, i.tokens, s.conversation_id, s.first_seq, s.last_seq, s.tokens
     FROM (FROM context_items WHERE kind <> 'message') AS i
-    LEFT JOIN summaries AS s ON s.id = i.ref
+    LEFT JOIN summaries AS s ON s.id = i.ref AND i.kind = 'summary'
 )
 SELECT 'message that is lost: neither in the context nor under a summary nor set aside' AS fault, id AS subject
 FROM standing
@@ -96,6 +96,10 @@ SELECT 'conversation that is both active and archived, or neither', id
 FROM conversations
 WHERE active IS DISTINCT FROM (archived_at IS NULL)
 UNION ALL
+SELECT 'conversation whose tokens nobody can count', id
+FROM conversations
+WHERE estimator IS NULL OR estimator NOT IN ('chars4', 'weighted')
+UNION ALL
 SELECT 'debt of no conversation, or a second one', conversation_id
 FROM compaction_debts
 GROUP BY conversation_id
@@ -109,6 +113,39 @@ SELECT 'cursor of no conversation', path
 FROM cursors
 WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
 
+-- name: check_lost_summaries
+-- Summaries that are neither in the context nor under another, although no new session took them out: that would have set aside every
+-- message that was in the context then. So a summary is lost if, ever since it was made, there was a message that did not leave the context.
+WITH unshown AS MATERIALIZED (
+    SELECT s.id, s.conversation_id, s.created_at
+    FROM summaries AS s
+    WHERE s.id NOT IN (SELECT ref FROM context_items) AND s.id NOT IN (SELECT source FROM summary_sources)
+      AND NOT EXISTS (
+          FROM messages AS m
+          WHERE m.conversation_id = s.conversation_id AND m.set_aside IN ('new', 'purged') AND m.set_aside_at >= s.created_at)
+),
+stays AS (
+    SELECT m.conversation_id, m.recorded_at AS since,
+        CASE WHEN i.ref IS NOT NULL THEN 'infinity'::TIMESTAMP ELSE coalesce(s.created_at, m.set_aside_at, m.recorded_at) END AS until
+    FROM messages AS m
+    LEFT JOIN context_items AS i ON i.ref = m.id
+    LEFT JOIN summary_sources AS u ON u.source = m.id
+    LEFT JOIN summaries AS s ON s.id = u.summary_id
+    WHERE m.conversation_id IN (SELECT conversation_id FROM unshown)
+),
+gaps AS (
+    SELECT conversation_id, until, since >= coalesce(max(until) OVER before, since) AS after_gap, since
+    FROM stays
+    WINDOW before AS (PARTITION BY conversation_id ORDER BY since, until ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+),
+never_empty AS (
+    SELECT conversation_id, max(since) FILTER (after_gap) AS since FROM gaps GROUP BY conversation_id HAVING max(until) = 'infinity'::TIMESTAMP
+)
+SELECT 'summary that is lost: neither in the context nor under another' AS fault, u.id AS subject
+FROM unshown AS u
+JOIN never_empty AS e ON e.conversation_id = u.conversation_id
+WHERE u.created_at > e.since;
+
 -- name: check_summaries
 -- Contradictions about summaries: what they were made from, and what they count. Leaf by leaf and level by level, each node has to agree
 -- with its sources, so that all of them agree with the messages.
@@ -121,7 +158,7 @@ WITH sources AS MATERIALIZED (
     SELECT u.summary_id, u.ordinal, u.source, s.conversation_id, s.first_seq, s.last_seq, s.earliest_at,
         s.latest_at, s.messages, s.source_tokens, 1 + s.descendants, s.tokens + s.descendant_tokens, 1 + s.depth
     FROM (FROM summary_sources WHERE kind <> 'message') AS u
-    LEFT JOIN summaries AS s ON s.id = u.source
+    LEFT JOIN summaries AS s ON s.id = u.source AND u.kind = 'summary'
 ),
 made AS MATERIALIZED (
     SELECT summary_id, count(*) AS n, min(ordinal) AS first, max(ordinal) AS last, count(DISTINCT ordinal) AS ordinals, any_value(owner) AS owner,
@@ -219,6 +256,12 @@ FROM parts
 GROUP BY message_id
 HAVING min(ordinal) <> 0 OR max(ordinal) <> count(*) - 1 OR count(DISTINCT ordinal) <> count(*)
 UNION ALL
+SELECT 'two messages of one key', any_value(id)
+FROM messages
+WHERE caller_key IS NOT NULL
+GROUP BY conversation_id, caller_key
+HAVING count(*) > 1
+UNION ALL
 SELECT 'part that refers to no large file', message_id
 FROM parts
 WHERE file_id IS NOT NULL AND file_id NOT IN (SELECT id FROM large_files)
@@ -243,6 +286,10 @@ FROM payloads
 WHERE sha256 NOT IN (SELECT sha256 FROM large_files)
   AND sha256 NOT IN (SELECT raw_sha256 FROM messages WHERE raw_sha256 IS NOT NULL)
   AND sha256 NOT IN (SELECT raw_sha256 FROM parts WHERE raw_sha256 IS NOT NULL)
+UNION ALL
+SELECT 'content that was altered', sha256
+FROM payloads
+WHERE content IS NOT NULL AND sha256(content) <> sha256
 UNION ALL
 SELECT 'content of another length', p.sha256
 FROM payloads AS p

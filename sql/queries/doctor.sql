@@ -1,5 +1,44 @@
--- What memctl doctor repairs, each by statements without parameters that may be run again. They run in this order, in one transaction, after
--- a copy of the file was made; the index is made anew afterwards.
+-- What memctl doctor repairs, each by statements that may be run again, all in one transaction, after a copy of the file was made; the index is
+-- made anew afterwards.
+
+-- name: doctor_references
+-- Which message parts and large files are of, where another row says it; and of what kind sources are.
+UPDATE parts SET message_id = m.id
+FROM messages AS m
+WHERE m.conversation_id = parts.conversation_id AND m.seq = parts.seq AND m.set_aside IS DISTINCT FROM 'purged'
+  AND parts.message_id NOT IN (SELECT id FROM messages) AND m.id NOT IN (SELECT message_id FROM parts);
+UPDATE large_files SET message_id = p.message_id
+FROM parts AS p
+WHERE p.file_id = large_files.id AND p.message_id IN (SELECT id FROM messages) AND large_files.message_id NOT IN (SELECT id FROM messages);
+UPDATE summary_sources SET kind = n.kind
+FROM (SELECT id, 'message' AS kind FROM messages UNION ALL SELECT id, 'summary' FROM summaries) AS n
+WHERE n.id = summary_sources.source AND n.kind <> summary_sources.kind;
+
+-- name: doctor_homes
+-- A summary is in the conversation that all its sources are in; one level at a time.
+UPDATE summaries SET conversation_id = n.conversation_id
+FROM (
+    SELECT u.summary_id, any_value(coalesce(m.conversation_id, b.conversation_id)) AS conversation_id
+    FROM summary_sources AS u
+    LEFT JOIN messages AS m ON m.id = u.source
+    LEFT JOIN summaries AS b ON b.id = u.source
+    GROUP BY u.summary_id
+    HAVING count(DISTINCT coalesce(m.conversation_id, b.conversation_id)) = 1
+) AS n
+WHERE n.summary_id = summaries.id AND n.conversation_id <> summaries.conversation_id AND n.conversation_id IN (SELECT id FROM conversations);
+
+-- name: doctor_items
+-- A context item is of the kind and the conversation of what it refers to; one that refers to nothing, at the beginning of a summary that is
+-- nowhere, refers to that.
+UPDATE context_items SET kind = n.kind, conversation_id = n.conversation_id
+FROM (SELECT id, 'message' AS kind, conversation_id FROM messages UNION ALL SELECT id, 'summary', conversation_id FROM summaries) AS n
+WHERE n.id = context_items.ref AND (n.kind, n.conversation_id) IS DISTINCT FROM (context_items.kind, context_items.conversation_id)
+  AND n.conversation_id IN (SELECT id FROM conversations);
+UPDATE context_items SET kind = 'summary', ref = s.id
+FROM summaries AS s
+WHERE s.conversation_id = context_items.conversation_id AND s.first_seq = context_items.position
+  AND context_items.ref NOT IN (SELECT id FROM messages) AND context_items.ref NOT IN (SELECT id FROM summaries)
+  AND s.id NOT IN (SELECT source FROM summary_sources) AND s.id NOT IN (SELECT ref FROM context_items);
 
 -- name: doctor_leftovers
 -- What belongs to nothing. No message, no summary and no content that anything refers to is among it.
@@ -7,7 +46,8 @@ DELETE FROM parts WHERE message_id NOT IN (SELECT id FROM messages);
 UPDATE parts SET conversation_id = m.conversation_id, seq = m.seq
 FROM messages AS m
 WHERE m.id = parts.message_id AND (m.conversation_id, m.seq) IS DISTINCT FROM (parts.conversation_id, parts.seq);
-DELETE FROM large_files WHERE message_id NOT IN (SELECT id FROM messages);
+DELETE FROM large_files
+WHERE message_id NOT IN (SELECT id FROM messages) AND id NOT IN (SELECT file_id FROM parts WHERE file_id IS NOT NULL);
 UPDATE large_files SET conversation_id = m.conversation_id
 FROM messages AS m
 WHERE m.id = large_files.message_id AND m.conversation_id <> large_files.conversation_id;
@@ -15,7 +55,8 @@ DELETE FROM payloads
 WHERE sha256 NOT IN (SELECT sha256 FROM large_files)
   AND sha256 NOT IN (SELECT raw_sha256 FROM messages WHERE raw_sha256 IS NOT NULL)
   AND sha256 NOT IN (SELECT raw_sha256 FROM parts WHERE raw_sha256 IS NOT NULL);
-DELETE FROM summary_sources WHERE summary_id NOT IN (SELECT id FROM summaries);
+DELETE FROM summary_sources
+WHERE summary_id NOT IN (SELECT id FROM summaries) OR rowid NOT IN (SELECT min(rowid) FROM summary_sources GROUP BY summary_id, source);
 DELETE FROM memory_relations WHERE memory_id NOT IN (SELECT id FROM memories);
 DELETE FROM compactions WHERE conversation_id NOT IN (SELECT id FROM conversations);
 DELETE FROM compaction_debts
@@ -53,6 +94,51 @@ UPDATE messages SET set_aside = NULL, set_aside_at = NULL
 WHERE set_aside <> 'purged' AND id IN (SELECT source FROM summary_sources WHERE kind = 'message');
 UPDATE messages SET set_aside_at = CASE WHEN set_aside IS NOT NULL THEN recorded_at END WHERE (set_aside IS NULL) <> (set_aside_at IS NULL);
 
+-- name: doctor_lineage
+-- Puts messages and summaries back under the summaries that were made from them. What a summary says of itself, how many messages it stands
+-- for and from which to which, tells what is missing: nothing is put back unless that number then is right. A source outside of that range
+-- that stands elsewhere too is let go, and so is one that nothing is known of, once nothing is missing.
+WITH links AS (
+    SELECT u.rowid AS row, u.source, n.first_seq >= s.first_seq AND n.last_seq <= s.last_seq AS fits
+    FROM summary_sources AS u
+    JOIN summaries AS s ON s.id = u.summary_id
+    JOIN (SELECT id, seq AS first_seq, seq AS last_seq FROM messages UNION ALL SELECT id, first_seq, last_seq FROM summaries) AS n ON n.id = u.source
+)
+DELETE FROM summary_sources WHERE rowid IN (
+    SELECT row
+    FROM links
+    WHERE NOT fits AND (source IN (SELECT ref FROM context_items) OR source IN (SELECT source FROM links WHERE fits)));
+INSERT INTO summary_sources
+SELECT summary_id, seq, kind, id
+FROM (
+    SELECT s.id AS summary_id, n.first_seq AS seq, n.kind, n.id, s.messages - coalesce(h.messages, 0) AS missing, sum(n.messages) OVER (PARTITION BY s.id) AS found
+    FROM summaries AS s
+    JOIN (
+        SELECT id, conversation_id, 'message' AS kind, -1 AS depth, seq AS first_seq, seq AS last_seq, 1 AS messages FROM messages WHERE set_aside IS NULL
+        UNION ALL
+        SELECT id, conversation_id, 'summary', depth, first_seq, last_seq, messages FROM summaries
+    ) AS n ON n.conversation_id = s.conversation_id AND n.depth = s.depth - 1 AND n.first_seq >= s.first_seq AND n.last_seq <= s.last_seq
+    LEFT JOIN (
+        SELECT u.summary_id, sum(coalesce(b.messages, 1)) AS messages
+        FROM summary_sources AS u
+        LEFT JOIN summaries AS b ON b.id = u.source
+        WHERE b.id IS NOT NULL OR u.source IN (SELECT id FROM messages)
+        GROUP BY u.summary_id
+    ) AS h ON h.summary_id = s.id
+    WHERE n.id NOT IN (SELECT ref FROM context_items) AND n.id NOT IN (SELECT source FROM summary_sources)
+)
+WHERE missing = found;
+DELETE FROM summary_sources
+WHERE source NOT IN (SELECT id FROM messages) AND source NOT IN (SELECT id FROM summaries)
+  AND summary_id IN (
+      SELECT s.id
+      FROM summaries AS s
+      JOIN summary_sources AS u ON u.summary_id = s.id
+      LEFT JOIN messages AS m ON m.id = u.source
+      LEFT JOIN summaries AS b ON b.id = u.source
+      GROUP BY s.id, s.messages
+      HAVING sum(CASE WHEN m.id IS NOT NULL THEN 1 ELSE coalesce(b.messages, 0) END) = s.messages);
+
 -- name: doctor_sources
 -- Numbers the sources of a summary from 0, in the order of their messages.
 UPDATE summary_sources SET ordinal = n.ordinal
@@ -82,7 +168,20 @@ WHERE n.summary_id = summaries.id
     IS DISTINCT FROM ('leaf', 0, n.messages, n.tokens, 0, 0, n.first_seq, n.last_seq, n.earliest_at, n.latest_at);
 
 -- name: doctor_condensed
--- What other summaries say of those they were made from, one level at a time: to be run until it changes nothing.
+-- What other summaries say of those they were made from, one level at a time: to be run until it changes nothing. Those that stand for
+-- themselves would grow for ever, and are left alone.
+WITH RECURSIVE uphill AS (
+    SELECT s.id
+    FROM summaries AS s
+    JOIN summary_sources AS u ON u.summary_id = s.id AND u.kind = 'summary'
+    JOIN summaries AS below ON below.id = u.source
+    WHERE below.depth >= s.depth
+),
+below AS (
+    SELECT id AS top, id FROM uphill
+    UNION
+    SELECT b.top, u.source FROM below AS b JOIN summary_sources AS u ON u.summary_id = b.id AND u.kind = 'summary'
+)
 UPDATE summaries SET kind = 'condensed', depth = n.depth, messages = n.messages, source_tokens = n.tokens, descendants = n.descendants,
     descendant_tokens = n.descendant_tokens, first_seq = n.first_seq, last_seq = n.last_seq, earliest_at = n.earliest_at, latest_at = n.latest_at
 FROM (
@@ -91,6 +190,7 @@ FROM (
         min(s.earliest_at) AS earliest_at, max(s.latest_at) AS latest_at
     FROM summary_sources AS u
     JOIN summaries AS s ON s.id = u.source
+    WHERE u.summary_id NOT IN (SELECT b.top FROM below AS b JOIN summary_sources AS c ON c.summary_id = b.id AND c.source = b.top)
     GROUP BY u.summary_id
     HAVING count(*) = (SELECT count(*) FROM summary_sources AS all_of WHERE all_of.summary_id = u.summary_id) AND min(s.depth) = max(s.depth)
 ) AS n
@@ -119,6 +219,14 @@ ORDER BY conversation_id, seq;
 UPDATE context_items SET position = n.position, tokens = n.tokens
 FROM (SELECT id, seq AS position, tokens FROM messages UNION ALL SELECT id, first_seq, tokens FROM summaries) AS n
 WHERE n.id = context_items.ref AND (context_items.position, context_items.tokens) IS DISTINCT FROM (n.position, n.tokens);
+
+-- name: doctor_shown
+-- Lost summaries come back into the context.
+INSERT INTO context_items
+SELECT conversation_id, first_seq, 'summary', id, tokens FROM summaries WHERE id = ANY ($ids::VARCHAR[]) ORDER BY conversation_id, first_seq;
+
+-- name: doctor_estimators
+UPDATE conversations SET estimator = $estimator WHERE estimator IS NULL OR NOT list_contains($known::VARCHAR[], estimator);
 
 -- name: doctor_superseded
 -- The newer of two memories says what it replaced, where it says nothing.

@@ -14,13 +14,14 @@ LEFT JOIN main.summaries AS s ON s.id = i.ref;
 -- summary was made from comes right below it.
 CREATE OR REPLACE VIEW report.summary_tree AS
 WITH RECURSIVE tree AS (
-    SELECT s.id, NULL::VARCHAR AS parent, s.first_seq AS ordinal, [s.first_seq] AS path
+    SELECT s.id, NULL::VARCHAR AS parent, [s.first_seq] AS path, [s.id] AS line
     FROM main.summaries AS s
     WHERE s.id NOT IN (SELECT source FROM main.summary_sources WHERE kind = 'summary')
     UNION ALL
-    SELECT u.source, t.id, u.ordinal, list_append(t.path, u.ordinal)
+    SELECT u.source, t.id, list_append(t.path, u.ordinal), list_append(t.line, u.source)
     FROM tree AS t
     JOIN main.summary_sources AS u ON u.summary_id = t.id AND u.kind = 'summary'
+    WHERE NOT list_contains(t.line, u.source) -- in a damaged file one may stand for itself
 )
 SELECT s.id, c.name AS conversation, s.conversation_id, s.depth, s.kind, t.parent, t.path, s.tokens, s.source_tokens, s.messages, s.descendants,
     s.first_seq, s.last_seq, s.earliest_at, s.latest_at, s.level, s.model, s.fallback, i.ref IS NOT NULL AS in_context, s.text

@@ -1,0 +1,114 @@
+package engine_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// lineage is what conversations are made of, as rows.
+const lineage = `
+	SELECT * FROM (
+		SELECT 'item', conversation_id, position, kind, ref, tokens::VARCHAR FROM context_items
+		UNION ALL SELECT 'source', summary_id, ordinal, kind, source, NULL FROM summary_sources
+		UNION ALL SELECT 'summary', conversation_id, depth, kind, id, concat_ws(' ', first_seq, last_seq, messages, source_tokens, descendants, descendant_tokens) FROM summaries
+		UNION ALL SELECT 'part', conversation_id, seq, kind::VARCHAR, message_id, concat_ws(' ', ordinal, text, call_id, input, file_id) FROM parts
+		UNION ALL SELECT 'file', conversation_id, bytes, name, id, message_id FROM large_files
+		UNION ALL SELECT 'content', sha256, bytes, NULL, NULL, NULL FROM payloads)
+	ORDER BY ALL`
+
+// TestDoctorLeavesNewSessionsAlone: summaries that a new session took out of the context are not lost.
+func TestDoctorLeavesNewSessionsAlone(t *testing.T) {
+	for _, statement := range []string{"", "DELETE FROM context_items WHERE kind = 'message'"} { // with and without a message in the context
+		whole, _ := talkFile(t)
+		path := newFile(t)
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if statement != "" {
+			tamper(t, path, "UPDATE messages SET set_aside = 'off_branch', set_aside_at = now()::TIMESTAMP WHERE id IN (SELECT ref FROM context_items)", statement)
+		}
+		e := openFile(t, path, engine.Options{})
+		intact(t, e)
+		depth := 2
+		done, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk", RetainDepth: &depth})
+		if err != nil || done.Summaries != 2 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		intact(t, e)
+		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(3)})
+		intact(t, e)
+	}
+}
+
+// TestDoctorKeepsLargeFiles: a large file whose message is not known any more is that of the part that names it, and stays.
+func TestDoctorKeepsLargeFiles(t *testing.T) {
+	path := newFile(t)
+	o := engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 100}}
+	e := openFile(t, path, o)
+	content := bytes.Repeat([]byte("a line of notes\n"), 100)
+	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Blocks: []engine.Block{
+		{Type: engine.FileBlock, FileName: "notes.txt", MIME: "text/plain", Data: content}}}}})
+	want := rowsOf(t, e, lineage)
+	closeFile(t, e)
+	for _, statement := range []string{"UPDATE large_files SET message_id = 'msg_ghost'", "UPDATE large_files SET conversation_id = 'ghost'"} {
+		tamper(t, path, statement)
+		e := openFile(t, path, o)
+		d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
+		if err != nil || len(d.Findings) == 0 || len(d.Left) > 0 {
+			t.Errorf("%s: %+v, %v", statement, d, err)
+		}
+		if diff := cmp.Diff(want, rowsOf(t, e, lineage)); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", statement, diff)
+		}
+		closeFile(t, e)
+	}
+}
+
+// TestDoctorOfContentsApart: contents in the folder beside the file are checked too, and one that is missing keeps nothing else from being repaired.
+func TestDoctorOfContentsApart(t *testing.T) {
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{})
+	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "long", Raw: bytes.Repeat([]byte("x"), 17<<20)}, {Text: "short"}}})
+	sum := fmt.Sprint(rowsOf(t, e, "SELECT sha256 FROM payloads WHERE content IS NULL")[0][0])
+	intact(t, e)
+	apart := filepath.Join(path+".files", sum)
+	faults := func() string {
+		t.Helper()
+		found, err := e.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(found)
+	}
+	f, err := os.OpenFile(apart, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteAt([]byte("y"), 1<<20)
+		f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := faults(); got != "[content that was altered: "+sum+"]" {
+		t.Errorf("altered: %s", got)
+	}
+	if err := os.Remove(apart); err != nil {
+		t.Fatal(err)
+	}
+	closeFile(t, e)
+	tamper(t, path, "DELETE FROM context_items WHERE position = 2")
+	e = openFile(t, path, engine.Options{})
+	d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "copy.db")})
+	if err != nil || d.Backup == "" || len(d.Repairs) != 1 || len(d.Left) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if got := faults(); got != "[content that is missing: "+sum+"]" {
+		t.Errorf("missing: %s", got)
+	}
+}
