@@ -9,7 +9,7 @@ import (
 
 // A talk that goes on for ever stays within its budget, also where that is small beside the summaries, and most turns cost no pass.
 func TestGrowth(t *testing.T) {
-	const turns = 20_000
+	const turns = 10_000
 	for _, c := range []struct {
 		label  string
 		budget int
