@@ -120,26 +120,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	if err != nil {
 		return err
 	}
-	blocks, err := indexedBlocks(ctx, c, "part_all")
-	if err != nil {
-		return err
-	}
-	err = c.each(ctx, "message_all", func(rows *sql.Rows) error {
-		var scope string
-		m, docNo, at, err := scanMessage(rows, &scope)
-		if err != nil {
-			return err
-		}
-		m.Blocks = blocks[m.ID]
-		d := &document{kind: MessageKind, retired: !m.recallable()}
-		if !d.retired {
-			d.words = e.analyse(m.fields())
-		}
-		e.describeMessage(d, m, scope, docNo, at)
-		d.read(m.Text, e.analyzer)
-		return do(d)
-	})
-	if err != nil {
+	if err := e.eachMessage(ctx, c, do); err != nil {
 		return err
 	}
 	return c.each(ctx, "summary_all", func(rows *sql.Rows) error {
@@ -155,16 +136,65 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	})
 }
 
+// eachMessage is eachDocument for messages. Their blocks are read batch by batch, on a further connection: all of them may be more than fits
+// into memory.
+func (e *Engine) eachMessage(ctx context.Context, c *connection, do func(*document) error) error {
+	further, err := newConnection(ctx, e.db)
+	if err != nil {
+		return err
+	}
+	defer further.close()
+	var batch []*storedMessage
+	flush := func() error {
+		ids := make([]string, len(batch))
+		for i, m := range batch {
+			ids[i] = m.ID
+		}
+		blocks, err := indexedBlocks(ctx, further, ids)
+		if err != nil {
+			return err
+		}
+		for _, m := range batch {
+			m.Blocks = blocks[m.ID]
+			d := &document{kind: MessageKind, retired: !m.recallable()}
+			if !d.retired {
+				d.words = e.analyse(m.fields())
+			}
+			e.describeMessage(d, m.Message, m.scope, m.docNo, m.at)
+			d.read(m.Text, e.analyzer)
+			if err := do(d); err != nil {
+				return err
+			}
+		}
+		batch = batch[:0]
+		return nil
+	}
+	err = c.each(ctx, "message_all", func(rows *sql.Rows) (err error) {
+		m := &storedMessage{}
+		if m.Message, m.docNo, m.at, err = scanMessage(rows, &m.scope); err != nil {
+			return err
+		}
+		if batch = append(batch, m); len(batch) < rebuildBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
 // indexedBlocks reads what the index has of the blocks of messages, by the message's id.
-func indexedBlocks(ctx context.Context, c *connection, query string, args ...any) (map[string][]Block, error) {
+func indexedBlocks(ctx context.Context, c *connection, ids []string) (map[string][]Block, error) {
 	blocks := map[string][]Block{}
-	return blocks, c.each(ctx, query, func(rows *sql.Rows) error {
+	return blocks, c.each(ctx, "part_of_messages", func(rows *sql.Rows) error {
 		var id string
 		var b Block
 		err := rows.Scan(&id, &b.Type, textOf(&b.Text), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
 		blocks[id] = append(blocks[id], b)
 		return err
-	}, args...)
+	}, sql.Named("ids", ids))
 }
 
 // embedMissing gives a vector to every live document that has none. The model thinks without any lock; each batch is written
@@ -224,7 +254,7 @@ func (e *Engine) missing(ctx context.Context, after int32) (docs []*document, te
 		if err != nil {
 			return err
 		}
-		blocks, err := indexedBlocks(ctx, c, "part_of_messages", sql.Named("ids", owners[MessageKind]))
+		blocks, err := indexedBlocks(ctx, c, owners[MessageKind])
 		if err != nil {
 			return err
 		}

@@ -66,6 +66,24 @@ func TestRebuildMakesTheSame(t *testing.T) {
 	equal(t, "content after reopening", want, content(t, e))
 }
 
+// TestRebuildOfBlocks: what tools and files say is in the index as before, in every batch.
+func TestRebuildOfBlocks(t *testing.T) {
+	e := openFile(t, newFile(t), engine.Options{})
+	defer closeFile(t, e)
+	var say []engine.Message
+	for i := range 2100 {
+		say = append(say, engine.Message{Role: "tool", Blocks: []engine.Block{
+			{Type: engine.ToolResultBlock, CallID: fmt.Sprint(i), Output: fmt.Sprint("result ", i)}, {Type: engine.FileBlock, FileName: "a", Text: fmt.Sprint("file ", i)}}})
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
+	want := content(t, e)
+	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "content after a rebuild", want, content(t, e))
+	intact(t, e)
+}
+
 // fill adds memories and messages of random words.
 func fill(t testing.TB, e *engine.Engine, n int) {
 	t.Helper()

@@ -157,7 +157,7 @@ func (e *Engine) Bootstrap() (budget int, count func(Message) int) {
 		said := []string{m.Text}
 		cost := estimator.Tokens(m.Caption)
 		for i := range m.Blocks {
-			if b := &m.Blocks[i]; b.Type == TextBlock {
+			if b := &m.Blocks[i]; b.said() != "" {
 				said = append(said, b.Text)
 			} else {
 				cost += reference(b.tokens(estimator))

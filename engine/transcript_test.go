@@ -140,6 +140,7 @@ func TestBootstrap(t *testing.T) {
 		{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "two"}, {Type: engine.ThinkingBlock, Text: "not counted"}, {Type: engine.TextBlock, Text: "texts"}}},
 		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "a", Tool: "read", Input: `{"path":"x"}`}}},
 		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "a", Output: "what it says"}}},
+		{Blocks: []engine.Block{{Type: "notice", Text: "what the host says"}, {Type: "patch", Text: "- old\n+ new"}, {Type: engine.FileBlock, Text: "in a file"}}},
 	} {
 		result, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{m}})
 		if err != nil {

@@ -82,13 +82,8 @@ FROM parts
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ORDER BY seq, ordinal;
 
--- name: part_all
--- Blocks of all messages, as the index wants them.
-SELECT message_id, type, CASE WHEN kind = 'file' THEN text END, tool, input, output, file_name FROM parts
-ORDER BY conversation_id, seq, ordinal;
-
 -- name: part_of_messages
--- The same of these messages.
+-- Blocks of these messages, as the index wants them.
 SELECT message_id, type, CASE WHEN kind = 'file' THEN text END, tool, input, output, file_name FROM parts
 WHERE message_id = ANY ($ids::VARCHAR[])
 ORDER BY conversation_id, seq, ordinal;
