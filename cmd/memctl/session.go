@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,13 +63,28 @@ that is only half written is left for the next time.`,
 // sessionFlags are those of commands that read transcripts.
 func sessionFlags(f *pflag.FlagSet, host *session.Host, scope *string, redact *bool) {
 	f.StringVar((*string)(host), "host", "", "whose transcripts they are: claude, codex, openclaw, plain (default: each file tells)")
-	f.StringVar(scope, "scope", "", "who shares the conversations (default project:<the session's working directory>)")
+	f.StringVar(scope, "scope", "", "who shares the conversations (default project:<the session's working directory>, or global where it names none)")
 	f.BoolVar(redact, "redact", false, "mask keys, tokens and passwords before anything is stored")
 }
 
 func (a *app) printSessions(r *session.Report) {
 	for _, f := range r.Files {
 		a.printSessionFile(f)
+	}
+	passed, ingested := 0, time.Time{}
+	for _, f := range r.Files {
+		if f.Ignored != "" {
+			passed++
+		}
+		if f.IngestedAt.After(ingested) {
+			ingested = f.IngestedAt
+		}
+	}
+	if passed > 0 {
+		a.note("%s passed over, which tell of no session; --json says why.", plural(passed, "file was", "files were"))
+	}
+	if !ingested.IsZero() {
+		a.note("The newest of what they hold was ingested at %s.", minute(ingested))
 	}
 	a.printf("%s: %s added (%s), %d known already, %s skipped.\n", plural(len(r.Files), "file", "files"), plural(r.Messages, "message", "messages"),
 		plural(r.Events, "event", "events"), r.Known, plural(r.Skipped, "line", "lines"))

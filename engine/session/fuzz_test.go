@@ -25,6 +25,8 @@ func fuzz(f *testing.F, host session.Host) {
 		for l := range strings.Lines(read(f, path)) {
 			f.Add(l, len(l)/2)
 		}
+		list := "[" + strings.Join(strings.Split(strings.TrimSpace(read(f, path)), "\n"), ",\n ") + "]"
+		f.Add(list, len(list)/3)
 	}
 	f.Fuzz(func(t *testing.T, content string, cut int) {
 		if _, err := session.Detect(context.Background(), strings.NewReader(content), int64(len(content))); err != nil && err.Error() == "" {

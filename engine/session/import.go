@@ -15,7 +15,8 @@ type ImportRequest struct {
 	Paths []string // files and folders
 	Host  Host     // whose they are; empty: each file tells. Without Paths it is the host whose own folders are read
 	Agent string   // empty: an internal caller
-	// Scope of new conversations; default project:<working directory>, or where that can't be a scope custom:<its last name>.
+	// Scope of the conversations; default project:<working directory>, or where that can't be a scope custom:<its last name>, or where the
+	// file names none the engine's own default. A file whose conversation is in another one already is refused.
 	Scope  string
 	Redact bool // keys, tokens and passwords are masked before anything is stored
 	// Progress hears of the bytes that were done, of all. Optional.
@@ -250,7 +251,7 @@ func lineEnd(in io.ReaderAt, offset int64) bool {
 	if n, _ := in.ReadAt(b[:], max(offset-1, 0)); offset == 0 || n == 0 {
 		return offset == 0
 	}
-	return b[0] == '\n' || b[0] == '}' && (b[1] == '\n' || b[1] == '\r' || b[1] == 0)
+	return b[0] == '\n' || (b[0] == '}' || b[0] == ']') && (b[1] == '\n' || b[1] == '\r' || b[1] == 0)
 }
 
 // firstLineOf is the hash of a file's first line; empty: it is not whole.

@@ -97,3 +97,31 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestList reads a file that is one JSON array, which grows by being written anew.
+func TestList(t *testing.T) {
+	e := open(t)
+	path := filepath.Join(t.TempDir(), "talk.json")
+	const one, two, three = `{"role":"user","content":"a \"]}, {\\"}`, `{"role":"assistant","content":[{"type":"text","text":"b"}]}`, `{"role":"user","content":"c"}`
+	for i, step := range []struct {
+		content                 string
+		added, skipped, pending int
+	}{
+		{"\ufeff[", 0, 0, 4},
+		{"[\n  " + one + ",\n  " + two[:20], 1, 0, 20},
+		{"[\n  " + one + ",\n  " + two + "\n]\n", 1, 0, 0},
+		{"[" + one + ", 5, \"x\"," + two + "," + three + "]", 1, 2, 0},
+	} {
+		report := imported(t, e, write(t, path, step.content))
+		if report.Messages != step.added || report.Skipped != step.skipped || report.Files[0].Pending != int64(step.pending) {
+			t.Errorf("step %d: %+v; want %+v", i, report, step)
+		}
+	}
+	if report := imported(t, e, path); !report.Files[0].Unchanged {
+		t.Errorf("again: %+v", report)
+	}
+	said := rows(t, e, "SELECT text FROM main.messages ORDER BY seq")
+	if diff := cmp.Diff([][]string{{`a "]}, {\`}, {"b"}, {"c"}}, said); diff != "" {
+		t.Error(diff)
+	}
+}

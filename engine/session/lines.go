@@ -19,8 +19,12 @@ type line struct {
 }
 
 // eachLine calls do for the lines between two offsets, of which the first is no. A last line without its newline counts when it is a
-// whole JSON object, for nothing can be missing from that; else it is pending, and left for a later read.
+// whole JSON object, for nothing can be missing from that; else it is pending, and left for a later read. Of a file that is one JSON array
+// the lines are its values.
 func eachLine(ctx context.Context, r io.ReaderAt, from, to, no int64, do func(line) error) (pending int64, err error) {
+	if isList(r, to) {
+		return eachElement(ctx, r, from, to, no, do)
+	}
 	in := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), 1<<18)
 	var long []byte // what of the line did not fit into the reader's buffer
 	for offset := from; ; no++ {
