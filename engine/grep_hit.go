@@ -158,17 +158,9 @@ func (g *grep) showMatch(h *candidateHit) {
 		if at == nil {
 			continue
 		}
-		h.hit.Snippet, h.hit.Spans = text.MatchSnippet(s, at[0], at[1]), []Span{}
-		// A snippet is one line, so what is before the match, and it, may be shorter there than they are.
-		start, until := len(text.MatchSnippet(s[:at[0]], at[0], at[0])), text.MatchSnippet(s[:at[1]], at[0], at[1])
-		if strings.HasPrefix(h.hit.Snippet[min(start, len(h.hit.Snippet)):], " ") {
-			start++
-		}
-		if !strings.HasSuffix(s[:at[1]], "...") {
-			until = strings.TrimSuffix(until, "...") // of a long match
-		}
-		if end := min(len(until), len(h.hit.Snippet)); start < end {
-			h.hit.Spans = append(h.hit.Spans, Span{start, end})
+		line, first, last := text.MatchSnippet(s, at[0], at[1])
+		if h.hit.Snippet, h.hit.Spans = line, []Span{}; first < last {
+			h.hit.Spans = append(h.hit.Spans, Span{first, last})
 		}
 		return
 	}

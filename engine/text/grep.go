@@ -86,15 +86,16 @@ const (
 	grepCut    = "..."
 )
 
-// MatchSnippet returns the match s[start:end] with 24 code points before and 40 after it as one line, with ... where something was cut. Of
-// a match of more than 130 code points only the beginning is shown. Bounds outside s are moved into it.
-func MatchSnippet(s string, start, end int) string {
+// MatchSnippet returns the match s[start:end] with 24 code points before and 40 after it as one line, with ... where something was cut, and
+// where in that line the match stands: first is last where nothing of it can be seen. Of a match of more than 130 code points only the
+// beginning is shown. Bounds outside s are moved into it.
+func MatchSnippet(s string, start, end int) (line string, first, last int) {
 	start = min(max(start, 0), len(s))
 	end = min(max(end, start), len(s))
-	match := s[start:end]
-	from, to := start, end
-	if shown := firstRunes(match, grepMatch); len(shown) < len(match) {
-		to = start + len(shown)
+	from, until, to := start, end, end
+	if shown := firstRunes(s[start:end], grepMatch); len(shown) < end-start {
+		until = start + len(shown)
+		to = until
 	} else {
 		for n := 0; n < grepAfter && to < len(s); n++ {
 			_, size := utf8.DecodeRuneInString(s[to:])
@@ -105,12 +106,37 @@ func MatchSnippet(s string, start, end int) string {
 		_, size := utf8.DecodeLastRuneInString(s[:from])
 		from -= size
 	}
-	line := strings.TrimFunc(strings.Join(strings.Fields(clean(s[from:to])), " "), unicode.IsSpace)
+	var b strings.Builder
 	if from > 0 {
-		line = grepCut + line
+		b.WriteString(grepCut)
 	}
+	written, space := false, false
+	write := func(part string) (first, last int) {
+		first = -1
+		for _, r := range clean(part) {
+			if unicode.IsSpace(r) {
+				space = written
+				continue
+			}
+			if space {
+				b.WriteByte(' ')
+			}
+			if first < 0 {
+				first = b.Len()
+			}
+			b.WriteRune(r)
+			written, space = true, false
+		}
+		if first < 0 {
+			first = b.Len()
+		}
+		return first, b.Len()
+	}
+	write(s[from:start])
+	first, last = write(s[start:until])
+	write(s[until:to])
 	if to < len(s) {
-		line += grepCut
+		b.WriteString(grepCut)
 	}
-	return line
+	return b.String(), first, last
 }

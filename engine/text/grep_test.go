@@ -76,21 +76,26 @@ func TestMatchSnippet(t *testing.T) {
 		name, in   string
 		start, end int
 		want       string
+		match      string
 	}{
-		{"inside", s, 50, 56, "...678901234567890123456789needleabcdefghijabcdefghijabcdefghijabcdefghij..."},
-		{"start", s, 0, 2, "01" + "23456789012345678901234567890123456789" + "01..."},
-		{"end", s, len(s) - 1, len(s), "..." + s[len(s)-25:]},
-		{"whole", "database", 0, 8, "database"},
-		{"one line", "a\n\nb\tneedle  c", 5, 11, "a b needle c"},
-		{"characters", strings.Repeat("ä", 30) + "x" + strings.Repeat("用", 50), 60, 61, "..." + strings.Repeat("ä", 24) + "x" + strings.Repeat("用", 40) + "..."},
-		{"long match", strings.Repeat("x", 300), 0, 300, strings.Repeat("x", 130) + "..."},
-		{"outside", "abc", -5, 99, "abc"},
-		{"backwards", "abc", 2, 1, "abc"},
-		{"nothing", "", 0, 0, ""},
+		{"inside", s, 50, 56, "...678901234567890123456789needleabcdefghijabcdefghijabcdefghijabcdefghij...", "needle"},
+		{"start", s, 0, 2, "01" + "23456789012345678901234567890123456789" + "01...", "01"},
+		{"end", s, len(s) - 1, len(s), "..." + s[len(s)-25:], "j"},
+		{"whole", "database", 0, 8, "database", "database"},
+		{"one line", "a\n\nb\tneedle  c", 5, 11, "a b needle c", "needle"},
+		{"characters", strings.Repeat("ä", 30) + "x" + strings.Repeat("用", 50), 60, 61, "..." + strings.Repeat("ä", 24) + "x" + strings.Repeat("用", 40) + "...", "x"},
+		{"long match", strings.Repeat("x", 300), 0, 300, strings.Repeat("x", 130) + "...", strings.Repeat("x", 130)},
+		{"space around", "a \n... \n b", 1, 8, "a ... b", "..."},
+		{"nothing but space", "a \n b", 1, 4, "a b", ""},
+		{"long match with an end like a cut", strings.Repeat("x", 300) + "...", 0, 303, strings.Repeat("x", 130) + "...", strings.Repeat("x", 130)},
+		{"outside", "abc", -5, 99, "abc", "abc"},
+		{"backwards", "abc", 2, 1, "abc", ""},
+		{"nothing", "", 0, 0, "", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, text.MatchSnippet(test.in, test.start, test.end)); diff != "" {
+			line, first, last := text.MatchSnippet(test.in, test.start, test.end)
+			if diff := cmp.Diff([]string{test.want, test.match}, []string{line, line[first:last]}); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -110,9 +115,12 @@ func FuzzGrep(f *testing.F) {
 			}
 			a.MatchPhrase(s, part)
 		}
-		got := text.MatchSnippet(s, start, end)
+		got, first, last := text.MatchSnippet(s, start, end)
 		if n := utf8.RuneCountInString(got); n > 200 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x00") {
 			t.Errorf("%d characters: %q", n, got)
+		}
+		if match := got[first:last]; !utf8.ValidString(match) || strings.TrimSpace(match) != match {
+			t.Errorf("%q at %d to %d of %q", match, first, last, got)
 		}
 	})
 }
