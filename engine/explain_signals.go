@@ -50,9 +50,11 @@ func (x *explanation) readShares(ctx context.Context) error {
 		var docNo int32
 		var n int
 		var s Share
-		err := rows.Scan(&docNo, &n, &s.Name, &s.Value, &s.Weight, &s.Points)
+		if err := rows.Scan(&docNo, &n, &s.Name, &s.Value, &s.Weight, &s.Points); err != nil {
+			return err
+		}
 		x.made[docNo].Shares = append(x.made[docNo].Shares, s)
-		return err
+		return nil
 	})
 }
 

@@ -66,9 +66,11 @@ func owners(ctx context.Context, c *connection, some []candidateHit) (byID map[s
 		err = c.each(ctx, "grep_owners", func(rows *sql.Rows) error {
 			var docNo int32
 			var id string
-			err := rows.Scan(&docNo, &id)
+			if err := rows.Scan(&docNo, &id); err != nil {
+				return err
+			}
 			byNo[docNo].id = id
-			return err
+			return nil
 		}, sql.Named("doc_nos", docNos))
 	}
 	byID = make(map[string]*candidateHit, len(some))
