@@ -152,7 +152,7 @@ func (a *assembly) relevant(ctx context.Context, c *connection) error {
 		err := rows.Scan(&position, &score)
 		scores[position] = score
 		return err
-	}, a.own(), sql.Named("terms", terms), sql.Named("tokens", int64(2*a.request.Budget)), sql.Named("k1", weights.K1), sql.Named("b", weights.B))
+	}, a.own(), sql.Named("terms", terms), sql.Named("budget", int64(a.request.Budget)), sql.Named("k1", weights.K1), sql.Named("b", weights.B))
 	if err != nil {
 		return err
 	}

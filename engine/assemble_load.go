@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mallardmem/mallard/engine/window"
 )
@@ -111,11 +112,14 @@ func (a *assembly) loadSummaries(ctx context.Context, c *connection, items []con
 		s := &Summary{ConversationID: a.conversation.ID}
 		err := rows.Scan(&s.ID, &s.Kind, &s.Depth, &s.Text, &s.Tokens, &s.FirstSeq, &s.LastSeq, &s.EarliestAt, &s.LatestAt, &s.Messages, &s.SourceTokens,
 			&s.Descendants, &s.DescendantTokens)
+		if err != nil {
+			return err
+		}
 		at[s.ID].Summary = s
 		if s.Depth > 0 {
 			deep = append(deep, s.ID)
 		}
-		return err
+		return nil
 	}, a.own(), sql.Named("ids", ids))
 	if err != nil {
 		return err
@@ -142,11 +146,13 @@ func (a *assembly) loadSources(ctx context.Context, c *connection, ids []string,
 	err := c.each(ctx, "assemble_sources", func(rows *sql.Rows) error {
 		var id, source string
 		var ordinal int
-		err := rows.Scan(&id, &ordinal, &source)
+		if err := rows.Scan(&id, &ordinal, &source); err != nil {
+			return err
+		}
 		s := at[id].Summary
 		s.Sources = append(s.Sources, Source{SummaryKind, source})
 		ordinals[source] = ordinal // a summary is the source of one other at most
-		return err
+		return nil
 	}, sql.Named("ids", ids))
 	for _, id := range ids {
 		slices.SortFunc(at[id].Summary.Sources, func(x, y Source) int { return ordinals[x.ID] - ordinals[y.ID] })
@@ -154,36 +160,36 @@ func (a *assembly) loadSources(ctx context.Context, c *connection, ids []string,
 	return err
 }
 
-// largestImage in bytes that is shown. Providers refuse larger ones.
-const largestImage = 5 << 20
-
-// imageTypes are those that providers take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+// mostImages in bytes that are shown of what is stored, the newest first: providers refuse requests above some 30 MB.
+const mostImages = 20 << 20
 
 // loadImages reads the images that a user shows in what was chosen.
 func (a *assembly) loadImages(ctx context.Context, c *connection) error {
 	at := map[string][]*Block{}
-	for i := range a.chosen {
+	var ids []string // newest first
+	for i := len(a.chosen) - 1; i >= 0; i-- {
 		m := a.chosen[i].Message
 		if m == nil || m.Role == window.Assistant || m.Role == window.Tool {
 			continue
 		}
 		for j := range m.Blocks {
-			if b := &m.Blocks[j]; b.Type == ImageBlock && b.FileID != "" && slices.Contains(imageTypes, b.MIME) {
-				at[b.FileID] = append(at[b.FileID], b)
+			if b := &m.Blocks[j]; b.Type == ImageBlock && b.FileID != "" && (b.MIME == "" || strings.HasPrefix(b.MIME, "image/")) {
+				at[b.FileID], ids = append(at[b.FileID], b), append(ids, b.FileID)
 			}
 		}
 	}
-	if len(at) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
 	return c.each(ctx, "assemble_images", func(rows *sql.Rows) error {
 		var id string
 		var content []byte
 		err := rows.Scan(&id, &content)
-		for _, b := range at[id] {
-			b.Data = content
+		if imageType(content) != "" {
+			for _, b := range at[id] {
+				b.Data = content
+			}
 		}
 		return err
-	}, a.own(), sql.Named("ids", keys(at)), sql.Named("bytes", int64(largestImage)))
+	}, a.own(), sql.Named("ids", ids), sql.Named("largest", int64(largestImage)), sql.Named("most", int64(mostImages)))
 }

@@ -82,6 +82,27 @@ func TestAssembleLooksBackForTheUser(t *testing.T) {
 	}
 }
 
+// TestTailIsTheSameForCompaction: hosts that give results of tools as a user's messages say nothing of the user's with them.
+func TestTailIsTheSameForCompaction(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: engine.ConversationOptions{FreshTailCount: 2}})
+	all := []engine.Message{turn("user " + long(50)), turn("assistant " + long(50)), turn("user q")}
+	for i := range 100 {
+		all = append(all, turn(fmt.Sprintf("assistant >t%d", i)), turn(fmt.Sprintf("user <t%d %s", i, long(10))))
+	}
+	talked(t, e, all...)
+	a := assembled(t, e, engine.AssembleRequest{})
+	if _, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "c", Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Items[a.Tail].Position != 3 || len(items) < 2 || items[0].Kind != engine.SummaryKind || items[1].Position != 3 {
+		t.Errorf("assembled tail from %d; compacted to %d items, %+v", a.Items[a.Tail].Position, len(items), items[:2])
+	}
+}
+
 func TestProvidersTakeAnyNames(t *testing.T) {
 	call := func(id, tool, input string) engine.Block {
 		return engine.Block{Type: engine.ToolCallBlock, CallID: id, Tool: tool, Input: input}
@@ -94,7 +115,7 @@ func TestProvidersTakeAnyNames(t *testing.T) {
 		live = append(live, engine.Message{Role: "assistant", Blocks: []engine.Block{call(id, "näme "+many, "{")}},
 			engine.Message{Role: "tool", Blocks: []engine.Block{result(id)}})
 	}
-	for _, input := range []string{"", " ", "null", "7", `"x"`, "[1]", `{"a":`, `{"a": "<&>"}`, "x\u2028"} {
+	for _, input := range []string{"", " ", "null", "7", `"x"`, "[1]", `{"a":`, `{"a": "<&>"}`, "x\u2028", `{"\ud83d": "\ud83d\ude00 \ude00\uD83D\\ud83d"}`, "{\"a\":\"\xff\x00\"}", "{\"a\":\"\xff\"}"} {
 		live = append(live, engine.Message{Role: "assistant", Blocks: []engine.Block{call("i"+fmt.Sprintf("%x", input), "", input), result("i" + fmt.Sprintf("%x", input))}})
 	}
 	live = append(live, engine.Message{Role: "assistant", Text: "bye \n"})
@@ -113,7 +134,8 @@ func TestProvidersTakeAnyNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "a_2", ids[2], ids[3], ids[4], z, z[:32] + "_2", "a_2_2"}, ids[:8]); diff != "" {
 		t.Errorf("ids (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"{}", "{}", `{"input":null}`, `{"input":7}`, `{"input":"x"}`, `{"input":[1]}`, `{"input":"{\"a\":"}`, `{"a":"<&>"}`, `{"input":"x\u2028"}`}, inputs[8:]); diff != "" {
+	if diff := cmp.Diff([]string{"{}", "{}", `{"input":null}`, `{"input":7}`, `{"input":"x"}`, `{"input":[1]}`, `{"input":"{\"a\":"}`, `{"a":"<&>"}`, `{"input":"x\u2028"}`,
+		`{"\ufffd":"\ud83d\ude00 \ufffd\ufffd\\ud83d"}`, `{"a":"��"}`, `{"a":"�"}`}, inputs[8:]); diff != "" {
 		t.Errorf("inputs (-want +got):\n%s", diff)
 	}
 	_, messages := a.Anthropic()

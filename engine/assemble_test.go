@@ -199,6 +199,21 @@ func TestAssembleByPrompt(t *testing.T) {
 	}
 }
 
+// TestAssembleByPromptPassesOverTheLarge: what can't be shown takes no room from what can.
+func TestAssembleByPromptPassesOverTheLarge(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{})
+	talked(t, e, turn("user the crane"), turn("user "+strings.Repeat("crane pier ", 100)))
+	filler := make([]engine.Message, 200)
+	for i := range filler {
+		filler[i] = turn("user " + long(10))
+	}
+	talked(t, e, filler...)
+	a := assembled(t, e, engine.AssembleRequest{Budget: 40, TailCount: 1, PromptAware: true, Prompt: "a crane at the pier"})
+	if a.Items[0].Position != 1 || a.Items[0].Score <= 0 || a.OverBudget {
+		t.Errorf("begins with %+v", a.Items[0])
+	}
+}
+
 func TestAssemblePairs(t *testing.T) {
 	for _, test := range []struct {
 		name         string

@@ -80,6 +80,9 @@ func arguments(input string) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	valid := json.Valid(raw)
+	if valid {
+		raw = wholeCharacters(raw)
+	}
 	if valid && raw[0] == '{' {
 		var compact bytes.Buffer
 		if json.Compact(&compact, raw) == nil {
@@ -97,6 +100,19 @@ func arguments(input string) json.RawMessage {
 	return object
 }
 
+// jsonEscape is an escape in a JSON string; that of both halves of a character at once where there are two.
+var jsonEscape = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
+
+// wholeCharacters is JSON with U+FFFD for the escapes of half a character, which providers refuse.
+func wholeCharacters(raw []byte) []byte {
+	return jsonEscape.ReplaceAllFunc(raw, func(escape []byte) []byte {
+		if len(escape) == len(`\ud800`) && (escape[2] == 'd' || escape[2] == 'D') && escape[3] > '7' {
+			return []byte(`\ufffd`)
+		}
+		return escape
+	})
+}
+
 // output is what a result says; never nothing.
 func output(b *Block) string {
 	if strings.TrimSpace(b.Output) == "" {
@@ -105,14 +121,36 @@ func output(b *Block) string {
 	return b.Output
 }
 
+// largestImage in bytes that is shown: providers refuse one that has more than 5 MiB in base 64.
+const largestImage = 5 << 20 / 4 * 3
+
+// imageType is what an image is by its own first bytes, for one that is said to be something else is refused; empty where providers don't
+// take it.
+func imageType(data []byte) string {
+	switch {
+	case len(data) > largestImage:
+		return ""
+	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
+		return "image/png"
+	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
+		return "image/jpeg"
+	case bytes.HasPrefix(data, []byte("GIF87a")), bytes.HasPrefix(data, []byte("GIF89a")):
+		return "image/gif"
+	case bytes.HasPrefix(data, []byte("RIFF")) && len(data) >= 12 && string(data[8:12]) == "WEBP":
+		return "image/webp"
+	}
+	return ""
+}
+
 // imageURL is where a model finds an image: within the request, or at the address that the host gave; empty where it can't be shown.
 func imageURL(b *Block) string {
-	switch {
-	case b.Type != ImageBlock:
+	if b.Type != ImageBlock {
 		return ""
-	case len(b.Data) > 0:
-		return "data:" + b.MIME + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
-	case strings.HasPrefix(b.Text, "https://"):
+	}
+	if kind := imageType(b.Data); kind != "" {
+		return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+	}
+	if len(b.Data) == 0 && strings.HasPrefix(b.Text, "https://") {
 		return b.Text
 	}
 	return ""

@@ -68,10 +68,13 @@ func anthropicBlock(b *Block, role string, names *callNames) AnthropicBlock {
 		return AnthropicBlock{Type: "tool_use", ID: names.call(b.CallID), Name: toolName(b.Tool), Input: arguments(b.Input)}
 	case b.Type == ToolResultBlock:
 		return AnthropicBlock{Type: "tool_result", ToolUseID: names.result(b.CallID), Content: output(b), IsError: b.IsError}
-	case role == window.User && len(b.Data) > 0:
-		return AnthropicBlock{Type: "image", Source: &AnthropicSource{Type: "base64", MediaType: b.MIME, Data: b.Data}}
-	case role == window.User && imageURL(b) != "":
-		return AnthropicBlock{Type: "image", Source: &AnthropicSource{Type: "url", URL: b.Text}}
+	case b.Type == ImageBlock && role == window.User: // nobody else can show one
+		if kind := imageType(b.Data); kind != "" {
+			return AnthropicBlock{Type: "image", Source: &AnthropicSource{Type: "base64", MediaType: kind, Data: b.Data}}
+		}
+		if url := imageURL(b); url != "" {
+			return AnthropicBlock{Type: "image", Source: &AnthropicSource{Type: "url", URL: url}}
+		}
 	}
 	return AnthropicBlock{Type: "text", Text: plainText([]Block{*b})}
 }

@@ -67,12 +67,16 @@ func openAIMessage(m AssembledMessage, names *callNames) OpenAIMessage {
 	images := false
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
+		image := ""
+		if m.Role == window.User { // nobody else can show one
+			image = imageURL(b)
+		}
 		switch {
 		case b.Type == ToolCallBlock:
 			v.ToolCalls = append(v.ToolCalls, OpenAICall{names.call(b.CallID), "function", OpenAIFunction{toolName(b.Tool), string(arguments(b.Input))}})
-		case m.Role == window.User && imageURL(b) != "": // nobody else can show one
+		case image != "":
 			images = true
-			parts = append(parts, OpenAIPart{Type: "image_url", ImageURL: &OpenAIImage{imageURL(b)}})
+			parts = append(parts, OpenAIPart{Type: "image_url", ImageURL: &OpenAIImage{image}})
 		default:
 			parts = append(parts, OpenAIPart{Type: "text", Text: plainText(m.Blocks[i : i+1])})
 		}

@@ -1,12 +1,17 @@
 package engine_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 var plainID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -102,5 +107,95 @@ func checkAnthropic(t *testing.T, a *engine.Assembled) {
 	}
 	if len(open) > 0 {
 		t.Errorf("anthropic: no results of %v", open)
+	}
+}
+
+// picture is an image of so many bytes.
+func picture(begins string, bytesInAll int) []byte {
+	return append([]byte(begins), bytes.Repeat([]byte{7}, bytesInAll-len(begins))...)
+}
+
+// shownImages gives what the messages show of images, in both forms: the type of those with their bytes, or the address.
+func shownImages(t *testing.T, a *engine.Assembled) (all []string) {
+	t.Helper()
+	var openAI []string
+	for _, m := range a.OpenAI() {
+		parts, _ := m.Content.([]engine.OpenAIPart)
+		for _, p := range parts {
+			if p.ImageURL != nil {
+				head, _, _ := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";")
+				openAI = append(openAI, head)
+			}
+		}
+	}
+	_, messages := a.Anthropic()
+	for _, m := range messages {
+		for _, b := range m.Content {
+			if b.Source != nil {
+				all = append(all, b.Source.MediaType+b.Source.URL)
+			}
+		}
+	}
+	if diff := cmp.Diff(all, openAI); diff != "" {
+		t.Errorf("images (-anthropic +openai):\n%s", diff)
+	}
+	return all
+}
+
+// TestProvidersShowImages: one that a provider would refuse spoils every request from then on.
+func TestProvidersShowImages(t *testing.T) {
+	const png, jpeg, limit = "\x89PNG\r\n\x1a\n", "\xff\xd8\xff", 5 << 20 / 4 * 3
+	image := func(mime string, data []byte) engine.Message {
+		return engine.Message{Text: "see", Blocks: []engine.Block{{Type: engine.ImageBlock, MIME: mime, Data: data}}}
+	}
+	var all []engine.Message
+	var want []string
+	for _, test := range []struct {
+		message engine.Message
+		want    string // empty: a line of text stands for it
+	}{
+		{image("image/png", picture(png, 100)), "image/png"},
+		{image("", picture("GIF89a", 100)), "image/gif"},
+		{image("image/jpg", picture(jpeg, 100)), "image/jpeg"},
+		{image("image/png", picture("RIFF\x00\x00\x00\x00WEBP", 100)), "image/webp"}, // another type than it has
+		{image("image/png", []byte("<html>")), ""},
+		{image("image/svg+xml", []byte("<svg/>")), ""},
+		{image("image/png", picture(png, limit)), "image/png"},
+		{image("image/png", picture(png, limit+1)), ""},
+		{engine.Message{Blocks: []engine.Block{{Type: engine.ImageBlock, Text: "https://harbour.example/crane.jpg"}}}, "https://harbour.example/crane.jpg"},
+		{engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ImageBlock, Data: picture(png, 100)}}}, ""},
+		{engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ImageBlock, Data: picture(png, 100)}}}, ""},
+	} {
+		all = append(all, test.message)
+		if test.want != "" {
+			want = append(want, test.want)
+		}
+	}
+	e := enginetest.Open(t, engine.Options{})
+	talked(t, e, all...)
+	for name, a := range map[string]*engine.Assembled{
+		"stored": assembled(t, e, engine.AssembleRequest{}),
+		"live":   assembled(t, e, engine.AssembleRequest{Conversation: "unknown", Live: all}),
+	} {
+		if diff := cmp.Diff(want, shownImages(t, a)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		checkProviders(t, a)
+	}
+
+	e = enginetest.Open(t, engine.Options{})
+	for i := range 7 {
+		m := image("image/png", picture(png+fmt.Sprint(i), 3_500_000))
+		m.Text = fmt.Sprint(i)
+		talked(t, e, m)
+	}
+	a := assembled(t, e, engine.AssembleRequest{})
+	if got := shownImages(t, a); len(got) != 5 {
+		t.Errorf("%d of 7 large images, want 5", len(got))
+	}
+	for i, m := range a.Messages {
+		if got, want := m.Blocks[1].Data != nil, i >= 2; got != want {
+			t.Errorf("image %d is shown: %v, want the newest", i, got)
+		}
 	}
 }

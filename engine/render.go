@@ -38,11 +38,16 @@ func renderItems(items []contender, tail int, zone *time.Location) []AssembledMe
 	return repaired(shown, zone)
 }
 
-// renderLive makes messages of those that a host has.
+// renderLive makes messages of those that a host has, with texts as they would have been stored.
 func renderLive(live []Message, zone *time.Location) []AssembledMessage {
 	shown := make([]shownMessage, len(live))
-	for i := range live {
-		shown[i] = showMessage(&live[i])
+	for i, m := range live {
+		m.Text, m.Caption, m.Speaker = cleanText(m.Text), cleanText(m.Caption), cleanText(m.Speaker)
+		m.Blocks = slices.Clone(m.Blocks)
+		for j := range m.Blocks {
+			m.Blocks[j].clean()
+		}
+		shown[i] = showMessage(&m)
 	}
 	return repaired(shown, zone)
 }

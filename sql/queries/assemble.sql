@@ -67,7 +67,7 @@ SELECT coalesce(max(position), 0)
 FROM context_items
 WHERE conversation_id = $conversation_id AND kind = 'message' AND position < $before
   AND position IN (SELECT seq FROM messages WHERE conversation_id = $conversation_id AND role = 'user')
-  AND position NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result');
+  AND position NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result' AND call_id IS NOT NULL);
 
 -- name: assemble_partners
 -- Positions of messages in the context that make some calls of tools, or hold their results.
@@ -77,8 +77,8 @@ JOIN context_items AS i ON i.position = p.seq AND i.kind = 'message'
 WHERE p.conversation_id = $conversation_id AND i.conversation_id = $conversation_id AND list_contains($calls::VARCHAR[], p.call_id);
 
 -- name: assemble_relevant
--- The items of a context that have words of the question, best first up to so many tokens: BM25, with the rarity of words and the
--- average length among the conversation's own messages and summaries.
+-- The items of a context that have words of the question and fit into the budget, best first up to twice as much: BM25, with the rarity
+-- of words and the average length among the conversation's own messages and summaries.
 WITH own AS (
     SELECT doc_no, owner_id, length FROM documents
     WHERE conversation_id = $conversation_id AND live AND kind IN ('message', 'summary')
@@ -104,12 +104,17 @@ SELECT i.position, s.score
 FROM scored AS s
 JOIN own USING (doc_no)
 JOIN context_items AS i ON i.ref = own.owner_id
-WHERE i.conversation_id = $conversation_id AND s.score > 0
-QUALIFY sum(i.tokens) OVER (ORDER BY s.score DESC, i.position DESC) - i.tokens < $tokens;
+WHERE i.conversation_id = $conversation_id AND s.score > 0 AND i.tokens <= $budget
+QUALIFY sum(i.tokens) OVER (ORDER BY s.score DESC, i.position DESC) - i.tokens < 2 * $budget;
 
 -- name: assemble_images
--- Images that messages show, up to so many bytes each.
-SELECT f.id, p.content
-FROM large_files AS f
+-- Images that messages show, up to so many bytes each, and so many in all, in the order of their ids.
+WITH shown AS (
+    SELECT id, sha256 FROM large_files
+    WHERE conversation_id = $conversation_id AND list_contains($ids::VARCHAR[], id) AND bytes <= $largest
+    QUALIFY sum(bytes) OVER (ORDER BY list_position($ids::VARCHAR[], id)) <= $most
+)
+SELECT shown.id, p.content
+FROM shown
 JOIN payloads AS p USING (sha256)
-WHERE f.conversation_id = $conversation_id AND list_contains($ids::VARCHAR[], f.id) AND f.bytes <= $bytes AND p.content IS NOT NULL;
+WHERE p.content IS NOT NULL;
