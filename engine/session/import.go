@@ -196,7 +196,7 @@ func (im *importer) read(ctx context.Context, f found, s source) (report FileRep
 	t.facts(f.path)
 	cursor.Path, cursor.Host, cursor.FileID, cursor.FirstLine = f.path, string(t.Host), s.stamp(), t.FirstLine
 	err = im.take(ctx, t, cursor, &report)
-	if report.Excluded != "" || err != nil || compressed(f.path) || !im.open.put(f.path, t, s.in) {
+	if report.Excluded != "" || err != nil || compressed(f.path) || !im.open.put(f.path, t, s) {
 		im.open.drop(f.path)
 	}
 	if refused(err) {
@@ -211,7 +211,7 @@ func (im *importer) read(ctx context.Context, f found, s source) (report FileRep
 // to none. It gives nil where that is nothing.
 func (im *importer) rest(ctx context.Context, path string) (*FileReport, error) {
 	at := im.open.get(path)
-	if at == nil {
+	if at == nil || at.in == nil {
 		return nil, nil
 	}
 	s, err := sourceOf(at.in)

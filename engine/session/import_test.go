@@ -125,3 +125,34 @@ func TestList(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestIdsAgain: an id that several lines of a plain file have takes none of them away.
+func TestIdsAgain(t *testing.T) {
+	e := open(t)
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	content := ""
+	for i, said := range []string{"one", "two", "one", "three"} {
+		content += `{"role":"user","id":"ines","content":"` + said + `"}` + "\n"
+		imported(t, e, write(t, path, content))
+		if n := len(rows(t, e, "SELECT id FROM main.messages")); n != []int{1, 2, 2, 3}[i] {
+			t.Errorf("line %d: %d messages", i+1, n)
+		}
+	}
+}
+
+// TestCodexEventsFirst: what an event told before the item came is not shown twice.
+func TestCodexEventsFirst(t *testing.T) {
+	e := open(t)
+	path := filepath.Join(t.TempDir(), "rollout.jsonl")
+	add(t, path, `{"timestamp":"2026-02-06T10:00:00Z","type":"session_meta","payload":{"id":"c","cwd":"/w"}}`+"\n"+
+		`{"timestamp":"2026-02-06T10:00:01Z","type":"event_msg","payload":{"type":"user_message","message":"fix it"}}`+"\n")
+	imported(t, e, path)
+	if n := inContext(t, e); n != 1 {
+		t.Errorf("%d are shown; want the event", n)
+	}
+	add(t, path, `{"timestamp":"2026-02-06T10:00:02Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"fix it"}]}}`+"\n")
+	imported(t, e, path)
+	if n := inContext(t, e); n != 1 {
+		t.Errorf("%d are shown; want the item\n%s", n, dump(t, e))
+	}
+}

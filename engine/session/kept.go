@@ -17,7 +17,7 @@ type kept struct {
 
 type keptFile struct {
 	t  *Transcript
-	in *os.File
+	in *os.File // nil where files have no ids: there an open one could not be renamed or removed
 }
 
 func (k *kept) get(path string) *keptFile {
@@ -27,15 +27,19 @@ func (k *kept) get(path string) *keptFile {
 	return k.of[path]
 }
 
-// put keeps a transcript, and says whether it does: then the file is closed here, and else by the caller.
-func (k *kept) put(path string, t *Transcript, in *os.File) bool {
+// put keeps a transcript, and says whether it does. Its file is closed here, but where it has no id by the caller.
+func (k *kept) put(path string, t *Transcript, s source) bool {
 	if k == nil {
 		return false
 	}
-	if before := k.of[path]; before == nil || before.in != in {
+	now := &keptFile{t: t}
+	if s.id != "" {
+		now.in = s.in
+	}
+	if before := k.of[path]; before == nil || before.in != now.in {
 		k.drop(path)
 	}
-	k.of[path] = &keptFile{t, in}
+	k.of[path] = now
 	k.paths = append(slices.DeleteFunc(k.paths, func(p string) bool { return p == path }), path)
 	if len(k.paths) > mostKept {
 		k.drop(k.paths[0])
@@ -45,7 +49,7 @@ func (k *kept) put(path string, t *Transcript, in *os.File) bool {
 
 func (k *kept) drop(path string) {
 	if v := k.get(path); v != nil {
-		v.in.Close()
+		v.close()
 		delete(k.of, path)
 		k.paths = slices.DeleteFunc(k.paths, func(p string) bool { return p == path })
 	}
@@ -53,6 +57,12 @@ func (k *kept) drop(path string) {
 
 func (k *kept) close() {
 	for _, v := range k.of {
+		v.close()
+	}
+}
+
+func (v *keptFile) close() {
+	if v.in != nil {
 		v.in.Close()
 	}
 }

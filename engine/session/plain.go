@@ -12,9 +12,12 @@ import (
 
 // plain reads lines such as {"role": "user", "content": "…", "time": "…"}, in the order of the talk. A line may be wrapped in an
 // object as its "message", and may name its session, its speaker and a key of its own.
-type plain struct{ path string }
+type plain struct {
+	path string
+	said map[string]string // by thread and id of a line: what it says
+}
 
-func newPlain(path string) *plain { return &plain{path} }
+func newPlain(path string) *plain { return &plain{path, map[string]string{}} }
 
 type plainLine struct {
 	Role    text            `json:"role"`
@@ -98,11 +101,7 @@ func (p *plain) scan(t *Transcript, e *entry, raw []byte) error {
 			e.at = at
 		}
 	}
-	if id := or(l.Key, l.ID); id != "" {
-		e.key = string(id)
-	} else {
-		e.key = t.hashed(string(l.Role), l.Content)
-	}
+	e.key = p.key(t, e, &l, raw)
 	for _, b := range m.Blocks {
 		switch b.Type {
 		case engine.ToolCallBlock:
@@ -112,6 +111,20 @@ func (p *plain) scan(t *Transcript, e *entry, raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// key is the line's own, or its id. One that comes again with other words is not the line's alone, and the words make a key of it.
+func (p *plain) key(t *Transcript, e *entry, l *plainLine, raw []byte) string {
+	id := string(or(l.Key, l.ID))
+	if id == "" {
+		return t.hashed(string(l.Role), l.Content)
+	}
+	sum, of := hashOf(canonical(raw)), fmt.Sprintf("%d %s", e.thread, id)
+	if first, ok := p.said[of]; ok && first != sum {
+		return id + "#" + sum
+	}
+	p.said[of] = sum
+	return id
 }
 
 // settle has nothing to do: there are no branches and no compactions.

@@ -2,8 +2,10 @@ package session
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -43,8 +45,8 @@ func openClawKey(index, session, file string) string {
 	if decode(b, &entries) != nil {
 		return ""
 	}
-	for key, e := range entries {
-		if string(e.ID) == session || e.File != "" && filepath.Base(string(e.File)) == file {
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		if e := entries[key]; string(e.ID) == session || e.File != "" && filepath.Base(string(e.File)) == file {
 			return strings.TrimSpace(storable(key))
 		}
 	}

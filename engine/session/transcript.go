@@ -99,9 +99,9 @@ func Open(r io.ReaderAt, host Host, path string) (*Transcript, error) {
 // Read reads on, up to an offset. What is there from then on is what Records gives.
 func (t *Transcript) Read(ctx context.Context, to int64) error {
 	t.since, t.left = len(t.entries), nil
-	was := make([]engine.SetAside, t.since)
+	was := make([]entry, t.since)
 	for i, e := range t.entries {
-		was[i] = e.aside
+		was[i] = entry{kind: e.kind, aside: e.aside}
 	}
 	pending, err := eachLine(ctx, t.r, t.Bytes, to, t.Lines+1, t.add)
 	if err != nil {
@@ -111,10 +111,11 @@ func (t *Transcript) Read(ctx context.Context, to int64) error {
 	t.backdate()
 	t.format.settle(t)
 	for i, e := range t.entries[:t.since] {
-		if e.kind == message && e.head == i && e.aside != was[i] {
-			for n := range max(e.pieces, 1) {
-				t.left = append(t.left, Change{e.thread, piece(e.key, n), e.aside == engine.AsideOffBranch})
-			}
+		if e.head != i || was[i].kind != message || e.kind == message && e.aside == was[i].aside {
+			continue
+		}
+		for n := range max(e.pieces, 1) {
+			t.left = append(t.left, Change{e.thread, piece(e.key, n), !e.talk()})
 		}
 	}
 	return nil

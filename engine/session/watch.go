@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -199,6 +200,8 @@ func (f *follower) enter(folder string) error {
 			f.tell(FileReport{Path: path, Error: err.Error()})
 			return fs.SkipDir
 		case errors.Is(err, fs.ErrNotExist): // gone again
+		case errors.Is(err, syscall.ENOSPC):
+			return fmt.Errorf("%s: the system lets no more folders be watched (on Linux fs.inotify.max_user_watches): %w", path, err)
 		case err != nil:
 			return err
 		case !d.IsDir() && f.wanted(path):
