@@ -3,6 +3,9 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,5 +104,66 @@ func TestCancelledReason(t *testing.T) {
 	said(t, e, "talk", times(40, 10)...)
 	if c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Budget: 100}); !errors.Is(err, context.Canceled) || c.Reason != "cancelled" {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestStalledModel: a model that never answers costs no more than its time, and is done without where it must be.
+func TestStalledModel(t *testing.T) {
+	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50, func(o *engine.ConversationOptions) { o.SummaryTimeout = engine.Duration(20 * time.Millisecond) })})
+	said(t, e, "talk", times(12, 10)...)
+	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 130})
+	if !errors.Is(err, context.DeadlineExceeded) || c.Changed || c.Reason != "the summariser failed" || len(llm.Calls()) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c, err = e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 110})
+	if !errors.Is(err, context.DeadlineExceeded) || len(c.Passes) == 0 || !c.Passes[0].Fallback || c.TokensAfter > 110 {
+		t.Errorf("over the whole budget: %+v, %v", c, err)
+	}
+}
+
+// TestCompactedTogether: one compaction of a conversation runs at a time, others of it wait their turn or give up; those of another one do not.
+func TestCompactedTogether(t *testing.T) {
+	var thinking, most atomic.Int32
+	asked, answer := make(chan struct{}, 100), make(chan struct{})
+	llm := &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
+		if strings.Contains(prompt, "elsewhere") {
+			return "brief", nil
+		}
+		most.Store(max(most.Load(), thinking.Add(1)))
+		defer thinking.Add(-1)
+		asked <- struct{}{}
+		<-answer
+		return enginetest.Tokens(5), nil
+	}}
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
+	said(t, e, "talk", times(20, 10)...)
+	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "elsewhere " + enginetest.Tokens(40)}, {Text: "a"}, {Text: "b"}}}); err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Go(func() {
+			if _, err := e.Compact(context.Background(), engine.CompactRequest{Conversation: "talk", Force: true}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-asked
+	if c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "other", Force: true}); err != nil || !c.Changed {
+		t.Errorf("another conversation: %+v, %v", c, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Force: true}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting: %v", err)
+	}
+	close(answer)
+	wait.Wait()
+	if got := contextOf(t, e, "talk"); got != "L(5) L(5) L(5) L(5) m19 m20" || most.Load() != 1 {
+		t.Errorf("context %s; %d at once", got, most.Load())
 	}
 }

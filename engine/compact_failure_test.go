@@ -151,6 +151,9 @@ func TestSpendGuard(t *testing.T) {
 	if c := compactTalk(t, e, request); c.Calls != 3 || len(c.Passes) != 3 {
 		t.Errorf("after the pause: %+v", c)
 	}
+	if c := compactTalk(t, e, engine.CompactRequest{Budget: 165}); c.Calls != 0 || len(c.Passes) == 0 || !c.Passes[0].Fallback || c.TokensAfter > 165 {
+		t.Errorf("over the whole budget: %+v, want summaries without the model", c)
+	}
 }
 
 func TestOutOfTime(t *testing.T) {

@@ -32,7 +32,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 		return p, err
 	}
 	if len(in.sources) != len(chosen) {
-		return p, fmt.Errorf("%w: an item of the context refers to nothing; see memctl doctor", ErrCorrupt)
+		return p, fmt.Errorf("%w: an item of the context left it, or else refers to nothing; see memctl doctor", ErrConflict)
 	}
 	in.instructions = k.r.Instructions
 	in.lastResort = k.r.Force || k.r.Budget > 0 && view.tokens+k.unseen > k.r.Budget

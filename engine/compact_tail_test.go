@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
@@ -63,5 +64,27 @@ func TestPairAtTheEndOfWhatIsRead(t *testing.T) {
 		if len(c.Passes) != 1 || c.Passes[0].Items != 64+between {
 			t.Errorf("%+v, want one leaf of %d messages, with the result of its last call", c, 64+between)
 		}
+	}
+}
+
+// TestGap: what a purged message leaves is no gap in the order (I2).
+func TestGap(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 100)})
+	said(t, e, "talk", times(4, 10)...)
+	second := rowsOf(t, e, "SELECT id FROM messages WHERE seq = 2")[0][0].(string)
+	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{second}}); err != nil {
+		t.Fatal(err)
+	}
+	compactTalk(t, e, engine.CompactRequest{Force: true})
+	items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: "talk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ordinals []int
+	for _, i := range items {
+		ordinals = append(ordinals, i.Ordinal)
+	}
+	if got := contextOf(t, e, "talk"); got != "L(5) m3 m4" || !slices.Equal(ordinals, []int{0, 1, 2}) {
+		t.Errorf("context %s, ordinals %v", got, ordinals)
 	}
 }

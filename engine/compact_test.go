@@ -124,6 +124,7 @@ func TestSweeps(t *testing.T) {
 		{"E5", small(2, 100, fanouts(2, 50)), times(4, 10), summing(9, 9), engine.CompactRequest{Force: true}, "L(9) m3 m4", 1, 40, 29},
 		{"H1", small(2, 100), times(10, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200}, "L(5) L(5) L(5) L(5) m9 m10", 4, 500, 120},
 		{"H2", small(2, 100), times(2, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200}, "m1 m2", 0, 100, 100},
+		{"H3: as much as the target is tried", small(2, 100), times(2, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200, Live: 200}, "m1 m2", 0, 200, 200},
 		{"H4", small(2, 100), times(6, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 60}, "L(5) L(5) m5 m6", 2, 300, 110},
 		{"A1: at the threshold", small(1, 10_000), times(75, 10), summing(5, 5), engine.CompactRequest{Budget: 1000}, "", 0, 750, 750},
 		{"A1b: above it", small(1, 10_000), times(75, 10), summing(5, 5), engine.CompactRequest{Budget: 999}, "L(5) m75", 1, 750, 15},

@@ -30,6 +30,7 @@ type Embedder interface {
 type LLM interface {
 	// Model names the model, such as "claude-sonnet-4-5".
 	Model() string
-	// Complete gives the answer to a prompt, as plain text of about maxTokens tokens at most; what the model thought is no part of it.
+	// Complete gives the answer to a prompt, as plain text of about maxTokens tokens at most; what the model thought is no part of it. It
+	// must return soon after ctx is over: a compaction waits for it, and others of the conversation for the compaction.
 	Complete(ctx context.Context, system, prompt string, maxTokens int) (string, error)
 }

@@ -71,8 +71,3 @@ func (e Escalation) Judge(at Level, a Answer) Verdict {
 func (e Escalation) Max() int {
 	return int(math.Ceil(float64(e.Target) * e.Factor))
 }
-
-// Long reports an answer of more than one and a half times the target: worth a warning.
-func (e Escalation) Long(tokens int) bool {
-	return tokens > int(math.Ceil(1.5*float64(e.Target)))
-}

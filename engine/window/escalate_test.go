@@ -69,9 +69,6 @@ func TestEscalation(t *testing.T) {
 	if leaf.Max() != 7200 || condensed.Max() != 6000 {
 		t.Errorf("most tokens %d and %d, want 7200 and 6000", leaf.Max(), condensed.Max())
 	}
-	if leaf.Long(3600) || !leaf.Long(3601) {
-		t.Error("long is more than 3600 for a target of 2400")
-	}
 	if got := (window.Escalation{Target: 5, Factor: 1.3}).Max(); got != 7 {
 		t.Errorf("5 × 1.3 gives %d, want 7", got)
 	}

@@ -1,10 +1,6 @@
 package window
 
-import (
-	"errors"
-	"fmt"
-	"math"
-)
+import "math"
 
 // Policy holds every tunable number of compaction. Tokens are counted as the items store them.
 type Policy struct {
@@ -44,35 +40,6 @@ func DefaultPolicy() Policy {
 		OverageFactor:          3,
 		MaxPasses:              12,
 	}
-}
-
-// Validate names every field that is wrong, its value and what is allowed. Planning by a policy that isn't valid ends all the same.
-func (p Policy) Validate() error {
-	var errs []error
-	wrong := func(field string, value any, allowed string) {
-		errs = append(errs, fmt.Errorf("window: %s %v: allowed is %s", field, value, allowed))
-	}
-	if !(p.Threshold > 0 && p.Threshold <= 1) {
-		wrong("Threshold", p.Threshold, "above 0, up to 1")
-	}
-	if !(p.OverageFactor >= 1 && p.OverageFactor <= 1000) {
-		wrong("OverageFactor", p.OverageFactor, "1 to 1000")
-	}
-	const most = 1 << 30
-	for _, f := range []struct {
-		field      string
-		value, min int
-	}{
-		{"LeafChunkTokens", p.LeafChunkTokens, 1}, {"LeafTargetTokens", p.LeafTargetTokens, 1}, {"CondensedTargetTokens", p.CondensedTargetTokens, 1},
-		{"TailCount", p.TailCount, -1}, {"TailTokens", p.TailTokens, -1}, {"LeafMinFanout", p.LeafMinFanout, 2},
-		{"CondensedMinFanout", p.CondensedMinFanout, 2}, {"CondensedMinFanoutHard", p.CondensedMinFanoutHard, 2},
-		{"IncrementalMaxDepth", p.IncrementalMaxDepth, -1}, {"MaxPasses", p.MaxPasses, 0},
-	} {
-		if f.value < f.min || f.value > most {
-			wrong(f.field, f.value, fmt.Sprintf("%d to %d", f.min, most))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Limit is the threshold in tokens: floor(Threshold × budget).

@@ -1,8 +1,6 @@
 package window_test
 
 import (
-	"math"
-	"strings"
 	"testing"
 
 	"github.com/mallardmem/mallard/engine/window"
@@ -55,39 +53,5 @@ func TestLengths(t *testing.T) {
 	p.CondensedTargetTokens = 900
 	if n := p.MinCondensed(); n != 2000 {
 		t.Errorf("MinCondensed %d, want a tenth of the chunk: 2000", n)
-	}
-}
-
-func TestValidate(t *testing.T) {
-	if err := window.DefaultPolicy().Validate(); err != nil {
-		t.Errorf("the default: %v", err)
-	}
-	for _, c := range []struct {
-		field string
-		spoil func(*window.Policy)
-	}{
-		{"Threshold 0", func(p *window.Policy) { p.Threshold = 0 }},
-		{"Threshold 1.5", func(p *window.Policy) { p.Threshold = 1.5 }},
-		{"Threshold NaN", func(p *window.Policy) { p.Threshold = math.NaN() }},
-		{"OverageFactor 0.5", func(p *window.Policy) { p.OverageFactor = 0.5 }},
-		{"LeafChunkTokens 0", func(p *window.Policy) { p.LeafChunkTokens = 0 }},
-		{"LeafTargetTokens -1", func(p *window.Policy) { p.LeafTargetTokens = -1 }},
-		{"CondensedTargetTokens 0", func(p *window.Policy) { p.CondensedTargetTokens = 0 }},
-		{"TailCount -2", func(p *window.Policy) { p.TailCount = -2 }},
-		{"TailTokens -2", func(p *window.Policy) { p.TailTokens = -2 }},
-		{"LeafMinFanout 1", func(p *window.Policy) { p.LeafMinFanout = 1 }},
-		{"CondensedMinFanout 0", func(p *window.Policy) { p.CondensedMinFanout = 0 }},
-		{"CondensedMinFanoutHard 1", func(p *window.Policy) { p.CondensedMinFanoutHard = 1 }},
-		{"IncrementalMaxDepth -2", func(p *window.Policy) { p.IncrementalMaxDepth = -2 }},
-		{"MaxPasses -1", func(p *window.Policy) { p.MaxPasses = -1 }},
-	} {
-		p := window.DefaultPolicy()
-		c.spoil(&p)
-		if err := p.Validate(); err == nil || !strings.Contains(err.Error(), c.field) || !strings.Contains(err.Error(), "allowed is") {
-			t.Errorf("%s: got %v", c.field, err)
-		}
-	}
-	if err := (window.Policy{}).Validate(); err == nil || strings.Count(err.Error(), "allowed is") != 8 {
-		t.Errorf("the zero policy must name all eight fields that are wrong: %v", err)
 	}
 }

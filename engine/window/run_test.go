@@ -62,7 +62,7 @@ func TestLeafRun(t *testing.T) {
 	}
 }
 
-// A tail anywhere, and limits that Validate refuses, plan something sensible or nothing.
+// A tail anywhere, and limits of nothing, plan something sensible or nothing.
 func TestRunsOutOfRange(t *testing.T) {
 	items := contextOf(t, "10 10 L(5) L(5)")
 	for _, tail := range []int{-5, 0, 4, 99, math.MaxInt} {
