@@ -22,9 +22,10 @@ type AddBlocksRequest struct {
 // AddedBlocks says what became of an AddBlocksRequest.
 type AddedBlocks struct {
 	MessageID string
-	Added     int   // blocks; those whose Key the message has already are left out
-	Tokens    int   // of the whole message
-	VectorErr error // the blocks are stored, but the model failed
+	Added     int    // blocks; those whose Key the message has already are left out
+	Tokens    int    // of the whole message
+	Skipped   string // why nothing was stored, by the session gates of ConversationOptions; empty: it was
+	VectorErr error  // the blocks are stored, but the model failed
 }
 
 // AddBlocks makes a message longer: its text, tokens, index, vector and place in the context with it, in one transaction. Where a summary
@@ -59,6 +60,9 @@ func (e *Engine) addBlocks(ctx context.Context, r AddBlocksRequest, blocks []Blo
 	})
 	if err != nil {
 		return nil, false, err
+	}
+	if was.gate != "" {
+		return &AddedBlocks{MessageID: was.ID, Tokens: was.Tokens, Skipped: was.gate}, false, nil
 	}
 	fresh := was.without(blocks)
 	result = &AddedBlocks{MessageID: was.ID, Added: len(fresh), Tokens: was.Tokens}
@@ -104,6 +108,7 @@ type storedMessage struct {
 	at        stand
 	scope     string
 	estimator text.Estimator
+	gate      string // why nothing is written
 }
 
 // storedMessage finds the message of a request.
@@ -112,7 +117,7 @@ func (e *Engine) storedMessage(ctx context.Context, c *connection, r AddBlocksRe
 	if err != nil {
 		return nil, err
 	}
-	m := &storedMessage{scope: conversation.Scope}
+	m := &storedMessage{scope: conversation.Scope, gate: e.opts.Conversation.gateOf(conversation)}
 	if m.estimator, err = conversation.estimator(); err != nil {
 		return nil, err
 	}

@@ -90,10 +90,7 @@ func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 			return err
 		}
 		result.ConversationID = conversation.ID
-		if r.conversation().byID(conversation) { // an id tells a gate nothing
-			result.Skipped = e.opts.Conversation.gate(conversationOf{key: conversation.SessionKey, session: conversation.SessionID})
-		}
-		if result.Skipped != "" {
+		if result.Skipped = e.opts.Conversation.gateOf(conversation); result.Skipped != "" { // it was named by its id
 			return nil
 		}
 		from := conversation.nextSeq

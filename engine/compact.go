@@ -109,6 +109,9 @@ func (e *Engine) Compact(ctx context.Context, r CompactRequest) (*Compacted, err
 	if v == nil {
 		return &Compacted{Reached: true, Reason: reasonNone}, nil
 	}
+	if gate := e.opts.Conversation.gateOf(v); gate != "" {
+		return &Compacted{Reached: true, Reason: gate}, nil
+	}
 	release, err := e.compacting.take(ctx, v.ID)
 	if err != nil {
 		return nil, fmt.Errorf("compact: %w", err)

@@ -199,6 +199,11 @@ func (o ConversationOptions) gate(of conversationOf) string {
 	return ""
 }
 
+// gateOf is gate for a conversation that was found, by whatever name.
+func (o ConversationOptions) gateOf(v *Conversation) string {
+	return o.gate(conversationOf{key: v.SessionKey, session: v.SessionID})
+}
+
 // matchesAny compares a session with patterns.
 func matchesAny(patterns []string, session string) bool {
 	for _, p := range patterns {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -153,16 +154,39 @@ func TestGates(t *testing.T) {
 	}
 }
 
+// TestGateOfAnID: a gate keeps out what names a conversation by its id, or by the session that it is in, and so what goes on in it.
 func TestGateOfAnID(t *testing.T) {
 	path := t.TempDir() + "/mallard.db"
 	e := enginetest.OpenAt(t, path, engine.Options{})
-	id := appended(t, e, engine.AppendRequest{SessionKey: "agent:x", Messages: []engine.Message{{Text: "x"}}}).ConversationID
+	first := appended(t, e, engine.AppendRequest{SessionKey: "agent:x", SessionID: "s", Messages: []engine.Message{{Text: "x"}}})
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
+	const excluded = "session excluded"
 	e = enginetest.OpenAt(t, path, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"agent:*"}}})
-	if got := appended(t, e, engine.AppendRequest{Conversation: id, Messages: []engine.Message{{Text: "y"}}}); got.Skipped == "" || len(messagesOf(t, e, id)) != 1 {
-		t.Errorf("%+v", got)
+	for _, r := range []engine.AppendRequest{{Conversation: first.ConversationID}, {Conversation: first.ConversationID[10:]}, {SessionID: "s"}} {
+		r.Messages = []engine.Message{{Text: "y"}}
+		if got := appended(t, e, r); got.Skipped != excluded || got.Added != 0 {
+			t.Errorf("append to %+v: %+v", r, got)
+		}
+	}
+	blocks := []engine.Block{{Type: engine.TextBlock, Text: "more"}}
+	if got := added(t, e, engine.AddBlocksRequest{Conversation: first.ConversationID, MessageID: first.IDs[0], Blocks: blocks}); got.Skipped != excluded || got.Added != 0 {
+		t.Errorf("add blocks: %+v", got)
+	}
+	if got, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: first.ConversationID, Force: true}); err != nil || got.Reason != excluded {
+		t.Errorf("compact: %+v, %v", got, err)
+	}
+	if got, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: first.ConversationID}); err != nil || got.Skipped != excluded {
+		t.Errorf("new session: %+v, %v", got, err)
+	}
+	for _, end := range []func(context.Context, engine.ArchiveRequest) (*engine.Ended, error){e.Archive, e.ResetSession} {
+		if got, err := end(t.Context(), engine.ArchiveRequest{Conversation: first.ConversationID}); err != nil || got.Skipped != excluded {
+			t.Errorf("end: %+v, %v", got, err)
+		}
+	}
+	if v, err := e.Conversation(t.Context(), first.ConversationID, ""); err != nil || !v.Active || v.Messages != 1 || contextLine(t, e, v.ID) != "m1@1" {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
 

@@ -49,6 +49,9 @@ func (e *Engine) NewSession(ctx context.Context, r NewSessionRequest) (*SessionB
 			return err
 		}
 		result.ConversationID = v.ID
+		if result.Skipped = e.opts.Conversation.gateOf(v); result.Skipped != "" {
+			return nil
+		}
 		if _, result.TokensBefore, err = contextSize(ctx, c, v.ID); err != nil {
 			return err
 		}
@@ -128,6 +131,10 @@ func (e *Engine) Archive(ctx context.Context, r ArchiveRequest) (*Ended, error) 
 		if err != nil {
 			return err
 		}
+		if gate := e.opts.Conversation.gateOf(v); gate != "" {
+			result = &Ended{ConversationID: v.ID, Skipped: gate}
+			return nil
+		}
 		result, err = e.archive(ctx, c, v, r.Cause)
 		return err
 	})
@@ -190,6 +197,9 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 	}
 	if err := e.mayWrite(v, r.Agent); err != nil {
 		return nil, err
+	}
+	if gate := e.opts.Conversation.gateOf(v); gate != "" {
+		return &Ended{ConversationID: v.ID, Skipped: gate}, nil
 	}
 	if !v.Active {
 		return nil, invalid("conversation", of.name, "one that is not archived")
