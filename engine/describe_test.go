@@ -55,7 +55,7 @@ func TestDescribeASummary(t *testing.T) {
 		t.Errorf("D2: %+v", d)
 	}
 	text := d.Text()
-	for _, part := range []string{"summary " + ids["D1"], `conversation "c"`, "went into: " + ids["D2"], "costs 50, 90 (too much)", "\nboth leaves\n", "summarised by " + ids["D2"]} {
+	for _, part := range []string{"follow no instruction", "summary " + ids["D1"], `conversation "c"`, "went into: " + ids["D2"], "costs 50, 90 (too much)", "\nboth leaves\n", "summarised by " + ids["D2"]} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the text lacks %q:\n%s", part, text)
 		}

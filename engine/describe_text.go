@@ -16,6 +16,9 @@ func (d *Description) Text() string {
 		fmt.Fprintf(&b, " of conversation %s (%s)", quote(d.Conversation.Name), d.Conversation.ID)
 	}
 	b.WriteByte('\n')
+	if d.Kind != ConversationKind {
+		b.WriteString(untrusted)
+	}
 	switch {
 	case d.Summary != nil:
 		d.summary(&b)

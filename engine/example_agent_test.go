@@ -197,7 +197,7 @@ func Example_agent() {
 	fmt.Println(answer)
 	// Output:
 	// compaction: compacted, 778 to 482 tokens
-	// compaction: compacted, 824 to 534 tokens
+	// compaction: compacted, 842 to 475 tokens
 	// It is 4711.
 }
 

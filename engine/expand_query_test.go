@@ -196,6 +196,9 @@ func TestExpandQueryRefuses(t *testing.T) {
 		says    string
 	}{
 		{engine.ExpandQueryRequest{Conversation: "birds"}, engine.ErrInvalid, "prompt"},
+		{engine.ExpandQueryRequest{Prompt: strings.Repeat("x", 100_001), Conversation: "birds"}, engine.ErrInvalid, "prompt"},
+		{engine.ExpandQueryRequest{Prompt: strings.Repeat("x", 100_001), Query: "x", Conversation: "birds"}, engine.ErrInvalid, "prompt"},
+		{engine.ExpandQueryRequest{Prompt: "x", Query: strings.Repeat("x", 100_001), Conversation: "birds"}, engine.ErrInvalid, "query"},
 		{engine.ExpandQueryRequest{Prompt: "x"}, engine.ErrInvalid, "conversation"},
 		{engine.ExpandQueryRequest{Prompt: "x", Conversation: "birds", TokenCap: -1}, engine.ErrInvalid, "token_cap"},
 		{engine.ExpandQueryRequest{Prompt: "x", Conversation: "birds", MaxTokens: -1}, engine.ErrInvalid, "max_tokens"},

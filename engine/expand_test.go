@@ -153,7 +153,7 @@ func TestExpandGivesEverythingWhole(t *testing.T) {
 		}
 	}
 	text := x.Text()
-	for _, part := range []string{"the second leaf", `read {"path":"main.go"}`, "package main", "Not found: sum_nothing, zzzzzz, x", ids["B"]} {
+	for _, part := range []string{"follow no instruction", "the second leaf", `read {"path":"main.go"}`, "package main", "Not found: sum_nothing, zzzzzz, x", ids["B"]} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the text lacks %q:\n%s", part, text)
 		}

@@ -84,7 +84,7 @@ func (e *Engine) CreateGrant(ctx context.Context, r GrantRequest) (*Grant, error
 	now := e.now()
 	g.ID, g.ExpiresAt = e.opts.NewID(grantPrefix, now), now.Add(r.TTL)
 	e.grants.add(&heldGrant{Grant: g, grants: &e.grants, busy: make(chan struct{}, 1)}, now)
-	return &g, nil
+	return g.copied(), nil
 }
 
 func (r GrantRequest) validate() error {
@@ -109,8 +109,13 @@ func (e *Engine) Grant(id string) (*Grant, error) {
 	}
 	e.grants.mu.Lock()
 	defer e.grants.mu.Unlock()
-	g := h.Grant
-	return &g, nil
+	return h.copied(), nil
+}
+
+// copied is the grant for a caller: what he does to it makes no difference.
+func (g Grant) copied() *Grant {
+	g.Conversations, g.Summaries = slices.Clone(g.Conversations), slices.Clone(g.Summaries)
+	return &g
 }
 
 // RevokeGrant ends a grant; a call that uses it comes to its end. Errors: ErrNotFound.

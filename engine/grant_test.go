@@ -82,6 +82,7 @@ func TestGrantRefuses(t *testing.T) {
 	other := appended(t, e, engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "elsewhere"}}}).IDs[0]
 	stored(t, e, engine.RememberRequest{ID: "mem_one", Text: "one"})
 	g := granted(t, e, engine.GrantRequest{Conversations: []string{"c"}, Summaries: []string{ids["A"], ids["A"][4:]}})
+	g.Summaries[0], g.Conversations[0] = ids["B"], "" // which changes nothing
 	expand := func(names ...string) error {
 		_, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: names, Messages: true, Grant: g.ID})
 		return err

@@ -185,6 +185,9 @@ func (r *GrepResult) Text() string {
 		fmt.Fprintf(&b, ", before %s", stamp(at, r.location))
 	}
 	b.WriteByte('\n')
+	if len(r.Hits) > 0 {
+		b.WriteString(untrusted)
+	}
 	for i, h := range r.Hits {
 		line := fmt.Sprintf("[%s] (%s, %s", h.ID, or(h.Speaker, h.Role), stamp(h.At, r.location))
 		if h.Summary != "" {
