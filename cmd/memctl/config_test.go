@@ -149,3 +149,66 @@ func TestEveryKeyIsKnownToTheEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryKeyOfTheFile: each key can be written in the file, the variable wins over it, and both fill the same field.
+func TestEveryKeyOfTheFile(t *testing.T) {
+	texts := map[reflect.Kind][2]string{reflect.Int: {"7", "8"}, reflect.Float64: {"0.5", "0.25"}, reflect.Bool: {"true", "false"}, reflect.String: {`"x"`, "y"},
+		reflect.Slice: {`["a", "b"]`, "c"}, reflect.Int64: {`"7s"`, "8s"}}
+	var all config
+	for _, s := range all.settings() {
+		kind := s.field.Type()
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		text := texts[kind.Kind()]
+		path := filepath.Join(t.TempDir(), "config.toml")
+		write(t, path, fmt.Sprintf("[%s]\n%s = %s\n", s.table, s.key, text[0]))
+		seen := func() (value, origin string) {
+			t.Helper()
+			c, err := loadConfig(path)
+			if err != nil {
+				t.Fatalf("%s: %v", s.name(), err)
+			}
+			for _, v := range c.values() {
+				if v.Key == s.name() {
+					value, origin = fmt.Sprint(v.Value), v.Origin
+				} else if v.Origin != "default" {
+					t.Errorf("%s is from %s, only %s is set", v.Key, v.Origin, s.name())
+				}
+			}
+			return value, origin
+		}
+		want := strings.NewReplacer(`"`, "", ",", "").Replace(text[0])
+		if value, origin := seen(); value != want || origin != "file" {
+			t.Errorf("%s = %s in the file: %s from %s", s.name(), text[0], value, origin)
+		}
+		t.Setenv(s.variable(), text[1])
+		if value, origin := seen(); strings.Trim(value, "[]") != text[1] || origin != s.variable() {
+			t.Errorf("%s=%s: %s from %s", s.variable(), text[1], value, origin)
+		}
+		os.Unsetenv(s.variable())
+	}
+}
+
+func TestTheFileIsStrict(t *testing.T) {
+	for text, says := range map[string]string{
+		"[conversation]\nleaf_chunk_token = 5": "unknown key conversation.leaf_chunk_token", "[conversation]\nLeaf_Chunk_Tokens = 5": "unknown key conversation.Leaf_Chunk_Tokens",
+		"[Conversation]\nleaf_chunk_tokens = 5": "unknown key Conversation", "leaf_chunk_tokens = 5": "unknown key leaf_chunk_tokens", "[llm.more]\na = 1": "unknown key llm.more",
+		"[conversation]\nleaf_chunk_tokens = \"5\"": "leaf_chunk_tokens", "[conversation]\nleaf_chunk_tokens = 1.5": "leaf_chunk_tokens", "[conversation]\nleaf_chunk_tokens = 12abc": "config.toml",
+		"[conversation]\nleaf_chunk_tokens = 0": "leave it out", "[conversation]\nsummary_timeout = 60": "missing unit", "[conversation]\ndeferred_compaction = 1": "deferred_compaction",
+		"[conversation]\nleaf_chunk_tokens = 1\nleaf_chunk_tokens = 2": "leaf_chunk_tokens",
+	} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		write(t, path, text)
+		if _, err := loadConfig(path); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want it to say %q", text, err, says)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
