@@ -59,6 +59,9 @@ func (r *compactionRun) expanded(ctx context.Context, w *grown, q question) (map
 	return found, nil
 }
 
+// shortTurn is what the turns of a talk have on average at least, in tokens, so that a recall is not ended by its limit before its tokens.
+const shortTurn = 14
+
 // recalled gives the positions of the turns that a plain recall finds, best first while there is room.
 func (r *compactionRun) recalled(ctx context.Context, w *grown, q question) (map[int]bool, error) {
 	mode := engine.LexicalMode
@@ -66,7 +69,7 @@ func (r *compactionRun) recalled(ctx context.Context, w *grown, q question) (map
 		mode = engine.Hybrid
 	}
 	result, err := r.engine.Recall(ctx, engine.RecallQuery{Text: q.text, Mode: mode, Kinds: []engine.Kind{engine.MessageKind},
-		Conversations: []string{w.name}, Limit: walkLimit})
+		Conversations: []string{w.name}, Limit: min(max(walkLimit, r.config.Cap/shortTurn), 1000)})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type CompactionReport struct {
 	Summaries     int    `json:"summaries"` // that were made
 
 	InWindow   float64 `json:"in_window"`   // of the evidence, as it is in the window
-	Reachable3 float64 `json:"reachable_3"` // in the window or among what the question expands
+	Reachable3 float64 `json:"reachable_3"` // in the window or among what the question expands, below whatever summaries
 	Recall4000 float64 `json:"recall_4000"` // among what a plain recall finds within as many tokens, for comparison
 	Kept       float64 `json:"kept"`        // of the questions with an answer: its words all stand in the window
 	Tokens     float64 `json:"tokens"`      // of the windows in the end, on average

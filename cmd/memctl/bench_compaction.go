@@ -23,6 +23,9 @@ how much is there or among what the question expands (reachable_3), how much a p
 			if c.Data == "" {
 				return usage("--data is missing: a file in the format of LoCoMo")
 			}
+			if err := notZero(cmd, "budget", "tail", "chunk", "target", "cap"); err != nil {
+				return err
+			}
 			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (figures, error) {
 				c.Embedder, c.Related, c.Progress = model, relatedWords, progress
 				return bench.RunCompaction(cmd.Context(), c)

@@ -19,6 +19,9 @@ for a pattern, and expansion to 4,000 tokens.`,
   memctl bench conversation --n 10000 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := notZero(cmd, "queries", "live"); err != nil {
+				return err
+			}
 			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (figures, error) {
 				c.Embedder, c.Progress = model, progress
 				return bench.RunConversation(cmd.Context(), c)
