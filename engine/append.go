@@ -68,6 +68,12 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 	return result, err
 }
 
+// grown is a conversation as an Append left it, and what named it: a chat goes on where it was.
+type grown struct {
+	of           conversationOf
+	conversation Conversation
+}
+
 // errUnprepared: a message that was known is not any more, for its conversation was purged or archived meanwhile.
 var errUnprepared = errors.New("message is not prepared")
 
@@ -97,6 +103,7 @@ func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 		if err := e.insertMessages(ctx, c, conversation, messages, taken, result); err != nil {
 			return err
 		}
+		e.grown = &grown{r.conversation(), *conversation}
 		if result.Added > 0 && e.opts.Conversation.PruneHeartbeats && slices.ContainsFunc(messages, (*Message).acknowledges) {
 			if result.Heartbeats, err = e.pruneHeartbeats(ctx, c, conversation.ID, from); err != nil {
 				return err

@@ -108,8 +108,12 @@ func openError(path string, err error) error {
 	return err
 }
 
-// queryError is err of a named query; a block that can't be read makes it ErrCorrupt.
-func queryError(name string, err error) error {
+// queryError is err of a named query. A block that can't be read makes it ErrCorrupt; of a query that was broken off DuckDB does not
+// always say why.
+func queryError(ctx context.Context, name string, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("query %s: %w: %w", name, ended, err)
+	}
 	if damaged(err) {
 		return fmt.Errorf("query %s: %w: %w", name, ErrCorrupt, err)
 	}
@@ -163,7 +167,7 @@ func (c *connection) statement(ctx context.Context, name string, args []any) (*s
 	}
 	stmt, err := c.conn.PrepareContext(ctx, sqlfiles.Query(name))
 	if err != nil {
-		return nil, queryError(name, err)
+		return nil, queryError(ctx, name, err)
 	}
 	c.prepared[key] = stmt
 	return stmt, nil
@@ -262,7 +266,7 @@ func (c *connection) query(ctx context.Context, name string, args ...any) (*sql.
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, queryError(name, err)
+		return nil, queryError(ctx, name, err)
 	}
 	return rows, nil
 }
@@ -276,11 +280,11 @@ func (c *connection) each(ctx context.Context, name string, scan func(*sql.Rows)
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return queryError(name, err)
+			return queryError(ctx, name, err)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return queryError(name, err)
+		return queryError(ctx, name, err)
 	}
 	return nil
 }
@@ -302,7 +306,7 @@ func (c *connection) exec(ctx context.Context, name string, args ...any) (int64,
 	}
 	result, err := stmt.ExecContext(ctx, args...)
 	if err != nil {
-		return 0, queryError(name, err)
+		return 0, queryError(ctx, name, err)
 	}
 	return result.RowsAffected()
 }

@@ -202,11 +202,12 @@ func (e *Engine) mayWrite(v *Conversation, agent string) error {
 	return fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, v.Scope)
 }
 
-// conversationFor finds the conversation of a request, or makes it.
-func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendRequest) (*Conversation, error) {
+// conversationFor finds the conversation of a request, or makes it. The caller has the writer's lock.
+func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendRequest) (v *Conversation, err error) {
 	of := r.conversation()
-	v, err := resolveConversation(ctx, c, of)
-	if err != nil {
+	if last := e.grown; last != nil && last.of == of {
+		v, e.grown = &last.conversation, nil // until it has grown again
+	} else if v, err = resolveConversation(ctx, c, of); err != nil {
 		return nil, err
 	}
 	if v == nil || !v.Active && of.name != "" && !of.byID(v) { // what is archived goes on only where it is named by its id

@@ -34,6 +34,7 @@ type Engine struct {
 	words    wordCache
 	reserved []int32 // numbers for documents
 	unmarked bool    // the file says that its fts index is stale; false: it may say so
+	grown    *grown  // the conversation of the last write, if that was an Append
 
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	chosen model        // the file's embedding model; zero: none yet
@@ -246,11 +247,15 @@ func (e *Engine) writeThen(ctx context.Context, op string, do func(c *connection
 	}
 	defer e.unlock()
 	e.conn.renew(e.size.Load())
+	grown := e.grown
 	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(e.conn) })
 	if err != nil {
 		e.words.forget() // it may hold numbers that were rolled back
-		e.reserved, e.unmarked = nil, false
+		e.reserved, e.unmarked, e.grown = nil, false, nil
 		return fmt.Errorf("%s: %w", op, err)
+	}
+	if e.grown == grown { // something else was written
+		e.grown = nil
 	}
 	committed()
 	return nil

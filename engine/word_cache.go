@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"maps"
 )
 
 // maxWords bounds the cache: past it, all is forgotten and learned again as needed.
@@ -14,7 +15,12 @@ type wordCache struct {
 	terms    map[string]int32
 	surfaces map[string]bool
 	next     int32 // the number of the next new term
+	lookups  int   // of words in the file
+	complete bool  // it has all words of the file: others are new
 }
+
+// maxLookups is how often words are looked up before all of the file are read, so that a process that writes little does not wait for that.
+const maxLookups = 64
 
 func (w *wordCache) forget() { *w = wordCache{} }
 
@@ -25,6 +31,7 @@ func (w *wordCache) learn(ctx context.Context, c *connection, docs []*document) 
 		if _, err := c.one(ctx, "terms_next", []any{&w.next}); err != nil {
 			return err
 		}
+		w.complete = w.next == 1 // the file has none
 	}
 	terms, surfaces := map[string]bool{}, map[string]string{}
 	for _, d := range docs {
@@ -45,26 +52,40 @@ func (w *wordCache) learn(ctx context.Context, c *connection, docs []*document) 
 	if len(terms)+len(surfaces) == 0 {
 		return nil
 	}
-	err := c.each(ctx, "words_find", func(rows *sql.Rows) error {
+	if !w.complete {
+		if err := w.lookUp(ctx, c, keys(terms), keys(surfaces)); err != nil {
+			return err
+		}
+		maps.DeleteFunc(terms, func(term string, _ bool) bool { return w.terms[term] != 0 })
+		maps.DeleteFunc(surfaces, func(surface, _ string) bool { return w.surfaces[surface] })
+	}
+	return w.add(c, terms, surfaces)
+}
+
+// lookUp finds those words that the file knows; after many times it reads all that the file has, unless these are too many.
+func (w *wordCache) lookUp(ctx context.Context, c *connection, terms, surfaces []string) error {
+	query, args := "words_find", []any{sql.Named("terms", terms), sql.Named("surfaces", surfaces)}
+	if w.lookups++; w.lookups == maxLookups {
+		var words int
+		if _, err := c.one(ctx, "words_count", []any{&words}); err != nil {
+			return err
+		}
+		if words <= maxWords {
+			query, args, w.complete = "words_all", nil, true
+		}
+	}
+	return c.each(ctx, query, func(rows *sql.Rows) error {
 		var word string
 		var no int32
 		var isTerm bool
-		if err := rows.Scan(&word, &no, &isTerm); err != nil {
-			return err
-		}
+		err := rows.Scan(&word, &no, &isTerm)
 		if isTerm {
 			w.terms[word] = no
-			delete(terms, word)
 		} else {
 			w.surfaces[word] = true
-			delete(surfaces, word)
 		}
-		return nil
-	}, sql.Named("terms", keys(terms)), sql.Named("surfaces", keys(surfaces)))
-	if err != nil {
 		return err
-	}
-	return w.add(c, terms, surfaces)
+	}, args...)
 }
 
 // add writes words that the file does not know.

@@ -28,6 +28,15 @@ SELECT term AS word, term_no, true AS is_term FROM terms WHERE term IN (SELECT u
 UNION ALL
 SELECT surface, term_no, false FROM surfaces WHERE surface IN (SELECT unnest($surfaces::VARCHAR[]));
 
+-- name: words_all
+-- The same of all that it knows.
+SELECT term AS word, term_no, true AS is_term FROM terms
+UNION ALL
+SELECT surface, term_no, false FROM surfaces;
+
+-- name: words_count
+SELECT (SELECT count(*) FROM terms) + (SELECT count(*) FROM surfaces);
+
 -- name: terms_next
 -- The number of the next new term.
 SELECT coalesce(max(term_no), 0)::INTEGER + 1 FROM terms;
