@@ -35,7 +35,8 @@ type connection struct {
 	recalls  int    // since the tables of recall were made; 0: they are not
 	weighing string // what the table weighing has
 	filled   bool   // some of the tables that only some recalls fill
-	greps    int    // since the connection was made; 0: there are no tables of a search
+	greps    int    // since the tables of a search were made; 0: they are not
+	shown    int    // documents of these
 	before   func() // called before each statement, for tests of crashes; nil: nothing is
 }
 
@@ -108,12 +109,8 @@ func openError(path string, err error) error {
 	return err
 }
 
-// queryError is err of a named query. A block that can't be read makes it ErrCorrupt; of a query that was broken off DuckDB does not
-// always say why.
-func queryError(ctx context.Context, name string, err error) error {
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		return fmt.Errorf("query %s: %w: %w", name, ended, err)
-	}
+// queryError is err of a named query; a block that can't be read makes it ErrCorrupt.
+func queryError(name string, err error) error {
 	if damaged(err) {
 		return fmt.Errorf("query %s: %w: %w", name, ErrCorrupt, err)
 	}
@@ -167,7 +164,7 @@ func (c *connection) statement(ctx context.Context, name string, args []any) (*s
 	}
 	stmt, err := c.conn.PrepareContext(ctx, sqlfiles.Query(name))
 	if err != nil {
-		return nil, queryError(ctx, name, err)
+		return nil, queryError(name, err)
 	}
 	c.prepared[key] = stmt
 	return stmt, nil
@@ -266,7 +263,7 @@ func (c *connection) query(ctx context.Context, name string, args ...any) (*sql.
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, queryError(ctx, name, err)
+		return nil, queryError(name, err)
 	}
 	return rows, nil
 }
@@ -280,11 +277,11 @@ func (c *connection) each(ctx context.Context, name string, scan func(*sql.Rows)
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return queryError(ctx, name, err)
+			return queryError(name, err)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return queryError(ctx, name, err)
+		return queryError(name, err)
 	}
 	return nil
 }
@@ -306,7 +303,7 @@ func (c *connection) exec(ctx context.Context, name string, args ...any) (int64,
 	}
 	result, err := stmt.ExecContext(ctx, args...)
 	if err != nil {
-		return 0, queryError(ctx, name, err)
+		return 0, queryError(name, err)
 	}
 	return result.RowsAffected()
 }

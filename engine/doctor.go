@@ -178,7 +178,7 @@ func (e *Engine) repairRows(ctx context.Context, d *Diagnosis) error {
 			for range step.most {
 				changed, err := c.changedBy(ctx, sqlfiles.Query(step.query))
 				if err != nil {
-					return queryError(ctx, step.query, err)
+					return queryError(step.query, err)
 				}
 				if done.note(step.what, changed); changed == 0 {
 					break

@@ -198,13 +198,7 @@ func (x *expansion) messages(ctx context.Context, c *connection, s *Summary, dis
 	if !x.request.Messages {
 		return nil
 	}
-	var all []*Message
-	err := c.each(ctx, "expand_messages", func(rows *sql.Rows) error {
-		m, _, _, err := scanMessage(rows)
-		all = append(all, m)
-		return err
-	}, sql.Named("summary_id", s.ID), sql.Named("conversation_id", s.ConversationID), sql.Named("from", s.FirstSeq), sql.Named("to", s.LastSeq),
-		sql.Named("room", x.cap-x.result.Tokens))
+	all, err := x.sources(ctx, c, s)
 	if err != nil {
 		return err
 	}
@@ -216,6 +210,33 @@ func (x *expansion) messages(ctx context.Context, c *connection, s *Summary, dis
 		}
 	}
 	return fillBlocks(ctx, c, taken)
+}
+
+// sources reads the messages that a leaf was made from, in pieces, as far as there is room for them and one more.
+func (x *expansion) sources(ctx context.Context, c *connection, s *Summary) (all []*Message, err error) {
+	ids, err := idList(ctx, c, "expand_sources", sql.Named("summary_id", s.ID))
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		of[id] = true
+	}
+	room := x.cap - x.result.Tokens
+	for from, piece := s.FirstSeq, 128; from <= s.LastSeq && room >= 0; from, piece = from+piece, 2*piece {
+		err := c.each(ctx, "message_range", func(rows *sql.Rows) error {
+			m, _, _, err := scanMessage(rows)
+			if err == nil && of[m.ID] && room >= 0 {
+				all = append(all, m)
+				room -= m.Tokens
+			}
+			return err
+		}, sql.Named("conversation_id", s.ConversationID), sql.Named("from", int64(from)), sql.Named("to", int64(min(from+piece-1, s.LastSeq))))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // take adds an item if it fits; the first that does not ends the walk.

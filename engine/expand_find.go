@@ -174,7 +174,6 @@ func (x *inquiry) read(ctx context.Context, c *connection, some []Excerpt) error
 	if err != nil {
 		return err
 	}
-	hits := make([]GrepHit, len(some))
 	err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
 		var scope string
 		m, _, _, err := scanMessage(rows, &scope)
@@ -183,18 +182,42 @@ func (x *inquiry) read(ctx context.Context, c *connection, some []Excerpt) error
 		}
 		if i := at[m.ID]; !slices.Contains(shown, m.ID) && x.asked(m) {
 			some[i].Message = m
-			hits[i] = GrepHit{Kind: MessageKind, ConversationID: m.ConversationID, Seq: m.Seq, SetAside: m.SetAside}
 		}
 		return nil
 	}, sql.Named("ids", ids))
 	if err != nil {
 		return err
 	}
-	err = leavesAbove(ctx, c, hits)
-	for i := range some {
-		some[i].Summary = hits[i].Summary
+	return leavesAbove(ctx, c, some)
+}
+
+// leavesAbove fills in the leaf that stands for each message.
+func leavesAbove(ctx context.Context, c *connection, some []Excerpt) error {
+	type place struct {
+		conversation string
+		seq          int
 	}
-	return err
+	var conversations []string
+	var seqs []int32
+	at := map[place]*Excerpt{}
+	for i := range some {
+		if m := some[i].Message; m != nil && m.SetAside == "" {
+			conversations, seqs = append(conversations, m.ConversationID), append(seqs, int32(m.Seq))
+			at[place{m.ConversationID, m.Seq}] = &some[i]
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	return c.each(ctx, "leaves_above", func(rows *sql.Rows) error {
+		var p place
+		var id string
+		err := rows.Scan(&p.conversation, &p.seq, &id)
+		if excerpt := at[p]; excerpt != nil {
+			excerpt.Summary = id
+		}
+		return err
+	}, sql.Named("conversations", conversations), sql.Named("seqs", seqs))
 }
 
 // asked reports whether a message is where the question looks.

@@ -171,7 +171,7 @@ func (e *Engine) buildFTS(ctx context.Context, c *connection) error {
 	for i, kind := range Kinds() {
 		for _, name := range []string{"fts_source", "fts_create", "fts_settle"} { // the second looks for what the first made: one by one
 			if err := c.execDDL(ctx, sqlfiles.Query(name), "{kind}", string(kind)); err != nil {
-				return queryError(ctx, name, err)
+				return queryError(name, err)
 			}
 		}
 		e.opts.Progress("fts", i+1, len(Kinds()))

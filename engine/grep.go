@@ -118,12 +118,10 @@ func (e *Engine) Grep(ctx context.Context, r GrepRequest) (*GrepResult, error) {
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		g.result.Truncated, err = true, nil
 	}
-	if err == nil {
-		err = g.complete(ctx)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
+	g.complete()
 	return g.result, nil
 }
 
@@ -186,7 +184,6 @@ type grep struct {
 // candidateHit is what a search finds first: a document, before its text is read again.
 type candidateHit struct {
 	kind  Kind
-	id    string
 	docNo int32
 	score float64
 	mask  int64 // of the pattern's words that it has
@@ -274,8 +271,8 @@ func (g *grep) keep(h candidateHit) bool {
 	return true
 }
 
-// complete puts the hits into their order and says what summary stands for each message.
-func (g *grep) complete(ctx context.Context) error {
+// complete puts the hits into their order.
+func (g *grep) complete() {
 	slices.SortStableFunc(g.found, func(a, b candidateHit) int {
 		newer := cmp.Or(b.hit.At.Compare(a.hit.At), cmp.Compare(a.kind, b.kind), cmp.Compare(b.docNo, a.docNo)) // a message before its summary
 		if g.request.Order == ByRelevance {
@@ -289,50 +286,21 @@ func (g *grep) complete(ctx context.Context) error {
 			g.result.Hits = append(g.result.Hits, f.hit)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return g.engine.read(ctx, "read", func(c *connection) error { return leavesAbove(ctx, c, g.result.Hits) })
 }
 
-// leavesAbove fills in the leaf that stands for each message.
-func leavesAbove(ctx context.Context, c *connection, hits []GrepHit) error {
-	type place struct {
-		conversation string
-		seq          int
-	}
-	var conversations []string
-	var seqs []int32
-	at := map[place]*GrepHit{}
-	for i := range hits {
-		if h := &hits[i]; h.Kind == MessageKind && h.SetAside == "" {
-			conversations, seqs = append(conversations, h.ConversationID), append(seqs, int32(h.Seq))
-			at[place{h.ConversationID, h.Seq}] = h
-		}
-	}
-	if len(seqs) == 0 {
-		return nil
-	}
-	return c.each(ctx, "leaves_above", func(rows *sql.Rows) error {
-		var p place
-		var id string
-		err := rows.Scan(&p.conversation, &p.seq, &id)
-		if h := at[p]; h != nil {
-			h.Summary = id
-		}
-		return err
-	}, sql.Named("conversations", conversations), sql.Named("seqs", seqs))
-}
-
-// maxGreps is how many searches the tables of what is asked last: rows that were deleted stay in them.
-const maxGreps = 200
+// maxGreps and maxShown are how many searches, and documents shown, the tables of what is asked last: rows that were deleted stay in them.
+const (
+	maxGreps = 200
+	maxShown = 20_000
+)
 
 // askGrep makes the tables of a search anew, now and then.
 func (c *connection) askGrep(ctx context.Context) error {
-	if c.greps%maxGreps == 0 {
+	if c.greps%maxGreps == 0 || c.shown > maxShown {
 		if err := c.execDDL(ctx, sqlfiles.Query("grep_tables")); err != nil {
 			return err
 		}
+		c.greps, c.shown = 0, 0
 	}
 	c.greps++
 	return nil

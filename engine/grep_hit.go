@@ -3,125 +3,83 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
 
+	"github.com/duckdb/duckdb-go/v2"
+
 	"github.com/mallardmem/mallard/engine/text"
 )
 
-// texts reads what candidates of one kind say, and what is shown of them. What tools were given and gave is read too for those messages
+// texts reads what candidates say, and what is told of them. What tools were given and gave, and files, are read too for those messages
 // that still lack something.
 func (g *grep) texts(ctx context.Context, c *connection, some []candidateHit, lacks func(*candidateHit) bool) error {
 	if len(some) == 0 {
 		return nil
 	}
-	byID, ids, err := owners(ctx, c, some)
+	if _, err := c.exec(ctx, "grep_clear_shown"); err != nil {
+		return err
+	}
+	byNo, rows := make(map[int32]*candidateHit, len(some)), make([][]driver.Value, len(some))
+	for i := range some {
+		byNo[some[i].docNo], rows[i] = &some[i], []driver.Value{some[i].docNo}
+	}
+	if err := c.appendTemp("grep_shown", rows...); err != nil {
+		return err
+	}
+	c.shown += len(some)
+	err := c.each(ctx, "grep_texts", func(rows *sql.Rows) error {
+		var docNo int32
+		var said duckdb.Composite[[]string]
+		var told GrepHit
+		var seq sql.NullInt32
+		if err := rows.Scan(&docNo, &said, &told.ID, textOf(&told.ConversationID), &seq, &told.Role, textOf(&told.Speaker), &told.At,
+			textOf(&told.SetAside), textOf(&told.Summary)); err != nil {
+			return err
+		}
+		told.Seq = int(seq.Int32)
+		byNo[docNo].tell(told, said.Get())
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	switch some[0].kind {
-	case MemoryKind:
-		return c.each(ctx, "memories_by_id", func(rows *sql.Rows) error {
-			m, _, err := scanMemory(rows)
-			if err == nil {
-				byID[m.ID].memory(m)
-			}
-			return err
-		}, sql.Named("ids", ids))
-	case SummaryKind:
-		return c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
-			s, _, err := scanSummary(rows)
-			if err == nil {
-				byID[s.ID].summary(s)
-			}
-			return err
-		}, sql.Named("ids", ids))
-	}
-	err = c.each(ctx, "grep_texts", func(rows *sql.Rows) error {
-		var m Message
-		err := rows.Scan(&m.ID, &m.ConversationID, &m.Seq, &m.Role, textOf(&m.Speaker), &m.Text, textOf(&m.Caption), &m.SaidAt, textOf(&m.SetAside))
-		if err == nil {
-			byID[m.ID].message(&m)
-		}
-		return err
-	}, sql.Named("ids", ids))
-	if err != nil {
-		return err
-	}
-	return toolTexts(ctx, c, some, byID, lacks)
-}
-
-// owners gives candidates by their ids, which are read where they are not known.
-func owners(ctx context.Context, c *connection, some []candidateHit) (byID map[string]*candidateHit, ids []string, err error) {
-	byNo := map[int32]*candidateHit{}
-	var docNos []int32
+	lacking := map[int32]*candidateHit{}
 	for i := range some {
-		if h := &some[i]; h.id == "" {
-			byNo[h.docNo], docNos = h, append(docNos, h.docNo)
+		if h := &some[i]; h.kind == MessageKind && lacks(h) {
+			lacking[h.docNo] = h
 		}
 	}
-	if len(docNos) > 0 {
-		err = c.each(ctx, "grep_owners", func(rows *sql.Rows) error {
-			var docNo int32
-			var id string
-			if err := rows.Scan(&docNo, &id); err != nil {
-				return err
-			}
-			byNo[docNo].id = id
-			return nil
-		}, sql.Named("doc_nos", docNos))
-	}
-	byID = make(map[string]*candidateHit, len(some))
-	for i := range some {
-		byID[some[i].id], ids = &some[i], append(ids, some[i].id)
-	}
-	return byID, ids, err
-}
-
-// toolTexts adds what tools were given and gave, and the names and texts of files, to messages that lack something.
-func toolTexts(ctx context.Context, c *connection, some []candidateHit, byID map[string]*candidateHit, lacks func(*candidateHit) bool) error {
-	var conversations []string
-	var seqs []int32
-	for i := range some {
-		if h := &some[i]; h.hit.ID != "" && lacks(h) {
-			conversations, seqs = append(conversations, h.hit.ConversationID), append(seqs, int32(h.hit.Seq))
-		}
-	}
-	if len(seqs) == 0 {
+	if len(lacking) == 0 {
 		return nil
 	}
-	return c.each(ctx, "parts_of", func(rows *sql.Rows) error {
-		var id string
+	return c.each(ctx, "grep_blocks", func(rows *sql.Rows) error {
+		var docNo int32
 		var b Block
-		err := rows.Scan(&id, &b.Type, textOf(&b.Text), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
-		if h := byID[id]; h != nil {
+		err := rows.Scan(&docNo, &b.Type, textOf(&b.Text), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
+		if h := lacking[docNo]; h != nil {
 			h.texts = append(h.texts, b.texts()...)
 		}
 		return err
-	}, sql.Named("conversations", conversations), sql.Named("seqs", seqs))
+	})
 }
 
-func (h *candidateHit) message(m *Message) {
-	h.hit = GrepHit{Kind: MessageKind, ID: m.ID, ConversationID: m.ConversationID, Seq: m.Seq, Role: m.Role, Speaker: m.Speaker, At: m.SaidAt,
-		Score: h.score, SetAside: m.SetAside}
-	h.texts = []string{text.IndexedText(m.Text)}
-	if m.Caption != "" {
-		h.texts = append(h.texts, m.Caption)
+// tell gives a candidate its texts, with what is told of it.
+func (h *candidateHit) tell(told GrepHit, texts []string) {
+	h.hit = told
+	h.hit.Kind, h.hit.Score = h.kind, h.score
+	if told.SetAside != "" {
+		h.hit.Summary = "" // which has its place, but was not made from it
 	}
-}
-
-func (h *candidateHit) summary(s *Summary) {
-	h.hit = GrepHit{Kind: SummaryKind, ID: s.ID, ConversationID: s.ConversationID, Seq: s.FirstSeq, Role: s.Kind, At: s.LatestAt, Score: h.score}
-	h.texts = []string{s.Text}
-}
-
-func (h *candidateHit) memory(m *Memory) {
-	h.hit = GrepHit{Kind: MemoryKind, ID: m.ID, Role: string(m.Category), At: m.CreatedAt, Score: h.score}
-	for _, s := range []string{m.Text, m.L0, m.L1, m.L2} {
-		if s != "" && !slices.Contains(h.texts, s) {
-			h.texts = append(h.texts, s)
+	for i, said := range texts {
+		switch {
+		case i == 0 && h.kind == MessageKind:
+			h.texts = append(h.texts, text.IndexedText(said))
+		case i == 0 || said != "" && !slices.Contains(h.texts, said):
+			h.texts = append(h.texts, said)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (g *grep) take(ctx context.Context, c *connection, kind Kind, query string,
 			h := candidateHit{kind: kind}
 			defer func() { some = append(some, h) }()
 			var at time.Time
-			return rows.Scan(&h.id, &h.docNo, &at)
+			return rows.Scan(&h.docNo, &at)
 		}, append(slices.Clip(args), sql.Named("skip", int64(skip)))...)
 		if err != nil {
 			return nil, err

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
-	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
 // maxGrepWords is how many different words a pattern may have: each is a bit of a mask.
@@ -202,8 +201,10 @@ func (g *grep) best(ctx context.Context, c *connection) error {
 // rank asks the index for the best of each kind.
 func (g *grep) rank(ctx context.Context, c *connection, page int) (all []candidateHit, err error) {
 	r := g.request
-	if err := c.execDDL(ctx, sqlfiles.Query("grep_clear")); err != nil {
-		return nil, err
+	for _, query := range []string{"grep_clear_asked", "grep_clear_words", "grep_clear_aside"} {
+		if _, err := c.exec(ctx, query); err != nil {
+			return nil, err
+		}
 	}
 	words := make([][]driver.Value, len(g.words.terms))
 	for i, term := range g.words.terms {
@@ -247,41 +248,51 @@ func (e *Engine) dateWord(term string) (year, month, day driver.Value) {
 
 // verify keeps those candidates that are hits, as far as the limit. full is whether more candidates could not add to them.
 func (g *grep) verify(ctx context.Context, c *connection, ranked []candidateHit, page int) (full bool, err error) {
-	const batch = 50
-	full = true
-	for _, kind := range g.request.Kinds {
-		var ofKind []candidateHit
-		seen, kept := 0, 0
-		for _, h := range ranked {
-			if h.kind != kind {
+	const batch = 50 // of a kind, which are read together
+	limit := g.request.Limit
+	seen, kept := map[Kind]int{}, map[Kind]int{}
+	var left []candidateHit
+	for _, h := range ranked {
+		seen[h.kind]++
+		if g.words.satisfied(h.mask, func(string) bool { return true }) {
+			left = append(left, h)
+		}
+	}
+	for len(left) > 0 {
+		var some, later []candidateHit
+		taken := map[Kind]int{}
+		for _, h := range left {
+			if kept[h.kind] == limit {
 				continue
 			}
-			seen++
-			if g.words.satisfied(h.mask, func(string) bool { return true }) {
-				ofKind = append(ofKind, h)
+			if taken[h.kind]++; taken[h.kind] <= max(limit, batch) {
+				some = append(some, h)
+			} else {
+				later = append(later, h)
 			}
 		}
-		for len(ofKind) > 0 && kept < g.request.Limit {
-			some := ofKind[:min(len(ofKind), max(g.request.Limit, batch))]
-			ofKind = ofKind[len(some):]
-			if err := g.texts(ctx, c, some, g.lacksWords); err != nil {
-				return false, err
+		if err := g.texts(ctx, c, some, g.lacksWords); err != nil {
+			return false, err
+		}
+		for i := range some {
+			h := &some[i]
+			inTexts := func(phrase string) bool {
+				return slices.ContainsFunc(h.texts, func(s string) bool { return g.engine.analyzer.MatchPhrase(s, phrase) })
 			}
-			for i := range some {
-				h := &some[i]
-				inTexts := func(phrase string) bool {
-					return slices.ContainsFunc(h.texts, func(s string) bool { return g.engine.analyzer.MatchPhrase(s, phrase) })
-				}
-				if len(h.texts) > 0 && kept < g.request.Limit && g.words.satisfied(h.mask, inTexts) {
-					g.showWords(h)
-					g.keep(*h)
-					kept++
-				}
+			if len(h.texts) > 0 && kept[h.kind] < limit && g.words.satisfied(h.mask, inTexts) {
+				g.showWords(h)
+				g.keep(*h)
+				kept[h.kind]++
 			}
 		}
-		full = full && (kept == g.request.Limit || seen < page)
+		left = later
 	}
-	return full, nil
+	for kind, n := range seen {
+		if kept[kind] < limit && n == page {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // lacksWords reports whether some of a document's words stand in none of its texts that were read.

@@ -120,7 +120,7 @@ func (x *lexicalComparison) run(ctx context.Context, c *connection) error {
 		}
 		stmt, err := c.conn.PrepareContext(ctx, strings.ReplaceAll(sqlfiles.Query("lexical_fts"), "{kind}", string(kind)))
 		if err != nil {
-			return queryError(ctx, "lexical_fts", err)
+			return queryError("lexical_fts", err)
 		}
 		err = x.compareAll(ctx, c, stmt, kind, w, questions)
 		if err := errors.Join(err, stmt.Close()); err != nil {
@@ -165,15 +165,15 @@ func (x *lexicalComparison) compareAll(ctx context.Context, c *connection, stmt 
 		}
 		postings, err := scanScores(rows)
 		if err != nil {
-			return queryError(ctx, "lexical_postings", err)
+			return queryError("lexical_postings", err)
 		}
 		middle := time.Now()
 		if rows, err = stmt.QueryContext(ctx, sql.Named("question", question), k1, b); err != nil {
-			return queryError(ctx, "lexical_fts", err)
+			return queryError("lexical_fts", err)
 		}
 		fts, err := scanScores(rows)
 		if err != nil {
-			return queryError(ctx, "lexical_fts", err)
+			return queryError("lexical_fts", err)
 		}
 		x.result.PostingsTime += middle.Sub(start)
 		x.result.FTSTime += time.Since(middle)

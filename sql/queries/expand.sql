@@ -7,16 +7,9 @@ JOIN summaries AS s ON s.id = l.source
 WHERE l.summary_id = $summary_id AND l.kind = 'summary'
 ORDER BY l.ordinal;
 
--- name: expand_messages
--- The messages that a leaf was made from, in its order: those that begin within so many tokens.
-SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at
-FROM (SELECT m.*, l.ordinal, sum(m.tokens) OVER (ORDER BY l.ordinal) AS total
-      FROM summary_sources AS l
-      JOIN messages AS m ON m.id = l.source
-      WHERE l.summary_id = $summary_id AND l.kind = 'message' AND m.conversation_id = $conversation_id AND m.seq BETWEEN $from AND $to)
-WHERE total - tokens <= $room
-ORDER BY ordinal;
+-- name: expand_sources
+-- The messages that a leaf was made from.
+SELECT source FROM summary_sources WHERE summary_id = $summary_id AND kind = 'message';
 
 -- name: expand_shown
 -- Which of these messages are in the context.
@@ -34,3 +27,9 @@ ORDER BY p.conversation_id, p.seq, p.ordinal;
 SELECT m.id, m.conversation_id, m.seq
 FROM (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h
 JOIN messages AS m USING (conversation_id, seq);
+
+-- name: leaves_above
+-- The leaf summary that stands for each of these messages, which are given by conversation and seq.
+SELECT h.conversation_id, h.seq, s.id
+FROM (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h
+JOIN summaries AS s ON s.conversation_id = h.conversation_id AND s.depth = 0 AND h.seq BETWEEN s.first_seq AND s.last_seq;

@@ -8,14 +8,22 @@ CREATE OR REPLACE TEMP TABLE grep_asked (
 -- A word of the pattern has a number, which is its bit in a mask. It may be the year, the month or the day of a date: each message is
 -- indexed with its own, which it does not say.
 CREATE OR REPLACE TEMP TABLE grep_words (word INTEGER, term VARCHAR, year INTEGER, month INTEGER, day INTEGER);
-
 -- Messages that the index leaves out, and which words of the pattern they have.
 CREATE OR REPLACE TEMP TABLE grep_aside (doc_no INTEGER, word INTEGER, tf REAL, length REAL, said_at TIMESTAMP);
+-- Documents to be shown.
+CREATE OR REPLACE TEMP TABLE grep_shown (doc_no INTEGER);
 
--- name: grep_clear
+-- name: grep_clear_asked
 DELETE FROM temp.main.grep_asked;
+
+-- name: grep_clear_words
 DELETE FROM temp.main.grep_words;
+
+-- name: grep_clear_aside
 DELETE FROM temp.main.grep_aside;
+
+-- name: grep_clear_shown
+DELETE FROM temp.main.grep_shown;
 
 -- name: grep_family
 -- A conversation and all others of its session key.
@@ -105,13 +113,35 @@ FROM (
 )
 ORDER BY worth DESC, doc_no DESC;
 
--- name: grep_owners
--- Whose documents these are.
-SELECT doc_no, owner_id FROM documents WHERE doc_no IN (SELECT unnest($doc_nos::INTEGER[]));
-
 -- name: grep_texts
--- What these messages say.
-SELECT id, conversation_id, seq, role, speaker, text, caption, said_at, set_aside FROM messages WHERE id IN (SELECT unnest($ids::VARCHAR[]));
+-- What the documents to be shown say, and what is told of them; of a message also the leaf summary that has its place.
+WITH shown AS MATERIALIZED (
+    SELECT doc_no, kind, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no)
+)
+SELECT d.doc_no, [m.text, coalesce(m.caption, '')], m.id, m.conversation_id, m.seq, m.role, m.speaker, m.said_at, m.set_aside, s.id
+FROM shown AS d
+JOIN messages AS m ON m.id = d.owner_id
+LEFT JOIN summaries AS s ON s.depth = 0 AND s.conversation_id = m.conversation_id AND m.seq BETWEEN s.first_seq AND s.last_seq
+WHERE d.kind = 'message'
+UNION ALL
+SELECT d.doc_no, [s.text], s.id, s.conversation_id, s.first_seq, s.kind, NULL, s.latest_at, NULL, NULL
+FROM shown AS d
+JOIN summaries AS s ON s.id = d.owner_id
+WHERE d.kind = 'summary'
+UNION ALL
+SELECT d.doc_no, [m.text, coalesce(m.l0_abstract, ''), coalesce(m.l1_overview, ''), coalesce(m.l2_content, '')], m.id, NULL, NULL, m.category, NULL, m.created_at, NULL, NULL
+FROM shown AS d
+JOIN memories AS m ON m.id = d.owner_id
+WHERE d.kind = 'memory';
+
+-- name: grep_blocks
+-- What tools were given and gave in the messages to be shown, and the files in them.
+SELECT d.doc_no, p.type, p.text, p.tool, p.input, p.output, p.file_name
+FROM (SELECT doc_no, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no) WHERE kind = 'message') AS d
+JOIN messages AS m ON m.id = d.owner_id
+JOIN parts AS p ON p.conversation_id = m.conversation_id AND p.seq = m.seq
+WHERE p.kind IN ('tool', 'file')
+ORDER BY d.doc_no, p.ordinal;
 
 -- name: grep_aside_any
 SELECT count(*) > 0 FROM (FROM messages WHERE set_aside IN ('heartbeat', 'event') LIMIT 1);
@@ -151,7 +181,7 @@ SELECT count(*) > 0 FROM (FROM parts LIMIT 1);
 
 -- name: grep_messages
 -- The newest messages of a piece whose text matches a regular expression.
-SELECT id, doc_no, said_at
+SELECT doc_no, said_at
 FROM messages
 WHERE doc_no BETWEEN $from AND $to AND conversation_id = ANY ($conversations::VARCHAR[])
   AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
@@ -161,7 +191,7 @@ LIMIT $limit OFFSET $skip;
 
 -- name: grep_parts
 -- The newest messages of a piece in which what a tool was given or gave, or the name or text of a file, matches a regular expression.
-SELECT DISTINCT m.id, m.doc_no, m.said_at
+SELECT DISTINCT m.doc_no, m.said_at
 FROM parts AS p
 JOIN messages AS m ON m.conversation_id = p.conversation_id AND m.seq = p.seq
 WHERE m.doc_no BETWEEN $from AND $to AND m.conversation_id = ANY ($conversations::VARCHAR[])
@@ -174,7 +204,7 @@ LIMIT $limit OFFSET $skip;
 
 -- name: grep_summaries
 -- The newest summaries whose text matches a regular expression.
-SELECT id, doc_no, latest_at
+SELECT doc_no, latest_at
 FROM summaries
 WHERE conversation_id = ANY ($conversations::VARCHAR[]) AND latest_at >= $since::TIMESTAMP AND latest_at < $until::TIMESTAMP
   AND regexp_matches(text, $pattern)
@@ -183,7 +213,7 @@ LIMIT $limit OFFSET $skip;
 
 -- name: grep_memories
 -- The newest standing memories in which a text matches a regular expression.
-SELECT id, doc_no, created_at
+SELECT doc_no, created_at
 FROM memories
 WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])) AND retired_at IS NULL
   AND valid_from <= $at::TIMESTAMP AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP)
@@ -192,16 +222,3 @@ WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])) AND retir
     OR regexp_matches(l2_content, $pattern))
 ORDER BY created_at DESC, doc_no DESC
 LIMIT $limit OFFSET $skip;
-
--- name: leaves_above
--- The leaf summary that stands for each of these messages, which are given by conversation and seq.
-SELECT h.conversation_id, h.seq, s.id
-FROM (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h
-JOIN summaries AS s ON s.conversation_id = h.conversation_id AND s.depth = 0 AND h.seq BETWEEN s.first_seq AND s.last_seq;
-
--- name: parts_of
--- What tools were given and gave in these messages, which are given by conversation and seq, and the files in them.
-SELECT p.message_id, p.type, p.text, p.tool, p.input, p.output, p.file_name
-FROM parts AS p
-JOIN (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h USING (conversation_id, seq)
-ORDER BY p.conversation_id, p.seq, p.ordinal;
