@@ -13,14 +13,14 @@ import (
 // claude reads the transcripts of Claude Code: a tree of lines by uuid and parentUuid, several lines for one answer, and
 // sub-agents as threads of their own, in the same file or in one beside it.
 type claude struct {
-	file    string               // the session's or the agent's id, by the file's name
-	folder  string               // that the file is in
-	byID    map[string]int       // entries by uuid
-	answers map[string]int       // by thread and id of the answer, the entry that it begins in
-	notes   map[int]*claudeNote  // of entries, what settle wants to know
-	titles  map[string][2]string // by kind: the title and the uuid of the line that it is about
-	own     int                  // the session's thread, or none
-	named   bool                 // by a line
+	file    string                   // the session's or the agent's id, by the file's name
+	folder  string                   // that the file is in
+	byID    map[string]int           // entries by uuid
+	answers map[string]int           // by thread and id of the answer, the entry that it begins in
+	notes   map[int]*claudeNote      // of entries, what settle wants to know
+	titles  map[string][]claudeTitle // by kind, in their order
+	own     int                      // the session's thread, or none
+	named   bool                     // by a line
 }
 
 // claudeNote is what an entry is to the tree.
@@ -33,10 +33,13 @@ type claudeNote struct {
 	injected bool
 }
 
+// claudeTitle is a title, and the uuid of the line that it is about; empty: the session is.
+type claudeTitle struct{ said, leaf string }
+
 func newClaude(path string) *claude {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	return &claude{file: strings.TrimPrefix(name, "agent-"), folder: filepath.Dir(path), byID: map[string]int{}, answers: map[string]int{}, notes: map[int]*claudeNote{},
-		titles: map[string][2]string{}, own: none}
+		titles: map[string][]claudeTitle{}, own: none}
 }
 
 // claudeLine has those fields of a line that matter here.
@@ -129,7 +132,7 @@ func (c *claude) scan(t *Transcript, e *entry, raw []byte) error {
 	}
 	for kind, title := range map[string]text{"summary": l.Summary, "ai-title": l.AITitle, "custom-title": l.Custom} {
 		if string(l.Type) == kind && title != "" {
-			c.titles[kind] = [2]string{string(title), string(l.LeafUUID)}
+			c.titles[kind] = append(c.titles[kind], claudeTitle{string(title), string(l.LeafUUID)})
 		}
 	}
 	if l.Type != "user" && l.Type != "assistant" {

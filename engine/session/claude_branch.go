@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // settle finds the branch that the session is on, the compaction in force and the title.
 func (c *claude) settle(t *Transcript) {
 	sides := map[int]bool{}
@@ -116,11 +118,11 @@ func (c *claude) firstKept(t *Transcript, summary int) int {
 // settleTitle takes the user's title, or the newest by the host. One for a line of another file is that file's.
 func (c *claude) settleTitle(t *Transcript) {
 	for _, kind := range []string{"custom-title", "ai-title", "summary"} {
-		title := c.titles[kind]
-		if _, ours := c.byID[title[1]]; title[0] == "" || title[1] != "" && !ours {
-			continue
+		for _, title := range slices.Backward(c.titles[kind]) {
+			if _, ours := c.byID[title.leaf]; ours || title.leaf == "" {
+				t.Threads[t.Own].Title = title.said
+				return
+			}
 		}
-		t.Threads[t.Own].Title = title[0]
-		return
 	}
 }

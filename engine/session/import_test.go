@@ -156,3 +156,15 @@ func TestCodexEventsFirst(t *testing.T) {
 		t.Errorf("%d are shown; want the item\n%s", n, dump(t, e))
 	}
 }
+
+// TestTitleAmongOthers: the titles of other files' sessions do not hide a session's own.
+func TestTitleAmongOthers(t *testing.T) {
+	e := open(t)
+	title := func(said, leaf string) string {
+		return `{"type":"summary","summary":"` + said + `","leafUuid":"` + leaf + `"}` + "\n"
+	}
+	imported(t, e, write(t, filepath.Join(t.TempDir(), "s.jsonl"), title("old", "u1")+title("of cranes", "u1")+title("of another", "u9")+said("u1", "", "x")))
+	if c, err := e.Conversation(t.Context(), "claude:s", ""); err != nil || c.Title != "of cranes" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

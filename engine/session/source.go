@@ -46,6 +46,7 @@ func (s source) unpack(ctx context.Context) (plain source, close func(), err err
 	if err != nil {
 		return s, nil, err
 	}
+	os.Remove(out.Name()) // so that nothing is left of it, whatever becomes of the program; where an open file can't go, it goes below
 	close = func() {
 		out.Close()
 		os.Remove(out.Name())
