@@ -113,16 +113,22 @@ func TestEverybodyAtOnce(t *testing.T) {
 	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2}
 	e := openFile(t, path, o)
 	stock(t, e)
-	expected := []error{engine.ErrNotFound, engine.ErrInvalid} // forgotten, or superseded, by another in between
+	atOnce(t, e, crowd(e, t.TempDir()))
+	intact(t, openFile(t, path, o))
+}
+
+// atOnce does all of these again and again, until each was done some times; then it closes the engine.
+func atOnce(t *testing.T, e *engine.Engine, verbs map[string]func(context.Context, *rand.Rand) error) {
+	t.Helper()
+	expected := []error{engine.ErrNotFound, engine.ErrInvalid, engine.ErrConflict} // forgotten, superseded or summarised by another in between
 	var closing atomic.Bool
 	var group sync.WaitGroup
-	verbs := crowd(e, t.TempDir())
 	done := map[string]*atomic.Int64{}
 	for name, call := range verbs {
 		count := &atomic.Int64{}
 		done[name] = count
 		pause := 20 * time.Millisecond
-		if name == "RebuildIndex" || name == "Snapshot" || name == "Check" {
+		if slices.Contains([]string{"RebuildIndex", "Snapshot", "Check", "NewSession", "ResetSession", "PurgeConversation"}, name) {
 			pause = 500 * time.Millisecond
 		}
 		group.Go(func() {
@@ -166,7 +172,6 @@ func TestEverybodyAtOnce(t *testing.T) {
 			t.Errorf("%s was done %d times only", name, n)
 		}
 	}
-	intact(t, openFile(t, path, o))
 }
 
 // TestUpdatesOfOneMemory: of many at once, none is lost, although each reads the memory, embeds and writes it back. The clock
