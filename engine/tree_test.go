@@ -1,11 +1,14 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -100,5 +103,26 @@ func TestNothingIsAnEmptyList(t *testing.T) {
 		if err != nil || strings.Contains(string(b), "null") {
 			t.Errorf("%T: %s, %v", v, b, err)
 		}
+	}
+}
+
+// TestTreesOfADamagedFile: where summaries stand for each other, neither the tree nor its report goes on for ever.
+func TestTreesOfADamagedFile(t *testing.T) {
+	whole, names := talkFile(t)
+	path := newFile(t)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range []string{"'{mid}' WHERE summary_id = '{low}'", "'{low}' WHERE summary_id = '{mid}'"} {
+		tamper(t, path, names.Replace("UPDATE summary_sources SET kind = 'summary', source = "+pair))
+	}
+	e := openFile(t, path, engine.Options{ReadOnly: true})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if table, err := e.Query(ctx, "SELECT DISTINCT id FROM report.summary_tree", 100); err != nil || len(table.Rows) != 4 {
+		t.Errorf("the report: %v, %v", table, err)
+	}
+	if tree, err := e.SummaryTree(ctx, engine.TreeRequest{Conversation: "talk"}); err != nil || strings.Count(outline(tree.Nodes, ""), "\n") != 3 { // those of the circle are reached from nowhere
+		t.Errorf("the tree: %v, %v", tree, err)
 	}
 }
