@@ -45,7 +45,7 @@ type Assembled struct {
 	Messages       []AssembledMessage `json:"messages"` // in an order that models accept
 	Tokens         int                `json:"tokens"`   // of Items; what a provider puts around them is not counted
 	Budget         int                `json:"budget"`
-	OverBudget     bool               `json:"over_budget"` // the fresh tail alone is more than the budget
+	OverBudget     bool               `json:"over_budget"` // the messages of the fresh tail alone are more than the budget
 	Tail           int                `json:"tail"`        // index in Items of the first of the fresh tail
 	Total          ContextTotal       `json:"total"`       // before anything was left out
 	Left           LeftOut            `json:"left"`
@@ -82,10 +82,10 @@ type AssembledItem struct {
 	Summary *Summary `json:"summary,omitempty"`
 }
 
-// Assemble chooses from the context of a conversation what a model is shown within a budget, and renders it. The fresh tail is always
-// shown, then the newest (or by the prompt the best) of the rest. A call of a tool and its result are shown together or not at all. If
-// the fresh tail alone is more than the budget, results of tools in it become references, the largest first; if that is not enough,
-// OverBudget is true and nothing is dropped. Errors: ErrNotFound, ErrInvalid.
+// Assemble chooses from the context of a conversation what a model is shown within a budget, and renders it. The messages of the fresh tail
+// are always shown, then the newest (or by the prompt the best) of the rest. A call of a tool and its result are shown together or not at
+// all. If the messages of the fresh tail alone are more than the budget, results of tools in it become references, the largest first; if
+// that is not enough, OverBudget is true and none is dropped. Errors: ErrNotFound, ErrInvalid.
 func (e *Engine) Assemble(ctx context.Context, r AssembleRequest) (*Assembled, error) {
 	a, err := e.assembly(r)
 	if err != nil {
