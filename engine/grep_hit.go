@@ -49,6 +49,9 @@ func (g *grep) texts(ctx context.Context, c *connection, some []candidateHit, la
 	}
 	lacking := map[int32]*candidateHit{}
 	for i := range some {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if h := &some[i]; h.kind == MessageKind && lacks(h) {
 			lacking[h.docNo] = h
 		}
@@ -87,11 +90,17 @@ func (h *candidateHit) tell(told GrepHit, texts []string) {
 // grepWidth is how many code points of a text are shown.
 const grepWidth = 200
 
-// showWords gives a hit the snippet with most of the words.
+// showWords gives a hit the snippet with most of the words and phrases.
 func (g *grep) showWords(h *candidateHit) {
 	best, most := "", -1
 	for _, s := range h.texts {
-		if n := bits.OnesCount64(uint64(g.maskOf(s))); n > most && strings.TrimSpace(s) != "" {
+		n := bits.OnesCount64(uint64(g.maskOf(s)))
+		for _, u := range g.words.units {
+			if u.phrase != "" && g.engine.analyzer.MatchPhrase(s, u.phrase) {
+				n++
+			}
+		}
+		if n > most && strings.TrimSpace(s) != "" {
 			best, most = s, n
 		}
 	}

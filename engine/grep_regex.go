@@ -132,6 +132,9 @@ func (g *grep) take(ctx context.Context, c *connection, kind Kind, query string,
 			return nil, err
 		}
 		for i := range some {
+			if err := ctx.Err(); err != nil {
+				return times, err
+			}
 			if h := &some[i]; g.regex.matches(h.texts) {
 				fit++
 				g.showMatch(h)

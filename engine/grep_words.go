@@ -275,11 +275,11 @@ func (g *grep) verify(ctx context.Context, c *connection, ranked []candidateHit,
 			return false, err
 		}
 		for i := range some {
-			h := &some[i]
-			inTexts := func(phrase string) bool {
-				return slices.ContainsFunc(h.texts, func(s string) bool { return g.engine.analyzer.MatchPhrase(s, phrase) })
+			if err := ctx.Err(); err != nil {
+				return false, err
 			}
-			if len(h.texts) > 0 && kept[h.kind] < limit && g.words.satisfied(h.mask, inTexts) {
+			h := &some[i]
+			if len(h.texts) > 0 && kept[h.kind] < limit && g.words.satisfied(h.mask, g.phraseIn(h.texts)) {
 				g.showWords(h)
 				g.keep(*h)
 				kept[h.kind]++
@@ -295,9 +295,16 @@ func (g *grep) verify(ctx context.Context, c *connection, ranked []candidateHit,
 	return true, nil
 }
 
-// lacksWords reports whether some of a document's words stand in none of its texts that were read.
+// lacksWords reports whether some of a document's words, or a phrase, stand in none of its texts that were read.
 func (g *grep) lacksWords(h *candidateHit) bool {
-	return h.mask&^g.maskOf(append(slices.Clone(h.texts), h.hit.Speaker)...) != 0
+	return h.mask&^g.maskOf(append(slices.Clone(h.texts), h.hit.Speaker)...) != 0 || !g.words.satisfied(h.mask, g.phraseIn(h.texts))
+}
+
+// phraseIn reports whether a phrase stands in one of some texts.
+func (g *grep) phraseIn(texts []string) func(phrase string) bool {
+	return func(phrase string) bool {
+		return slices.ContainsFunc(texts, func(s string) bool { return g.engine.analyzer.MatchPhrase(s, phrase) })
+	}
 }
 
 // maskOf gives the pattern's words that stand in texts.
