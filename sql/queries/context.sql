@@ -38,6 +38,7 @@ WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to
 ORDER BY position;
 
 -- name: context_remove
+-- Takes items from one position to another out of a context.
 DELETE FROM context_items WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to;
 
 -- name: context_tokens

@@ -1,4 +1,5 @@
 -- name: summaries_by_id
+-- Summaries by their ids, in the order of the messages they stand for.
 SELECT id, doc_no, conversation_id, caller_key, kind, depth, text, tokens, first_seq, last_seq, earliest_at, latest_at, messages, source_tokens,
     descendants, descendant_tokens, model, level, fallback, attempts, file_ids, created_at, updated_at
 FROM summaries
@@ -26,6 +27,7 @@ ORDER BY doc_no;
 SELECT kind, source FROM summary_sources WHERE summary_id = $summary_id ORDER BY ordinal;
 
 -- name: summary_ending
+-- Ids that end so; more than one is ambiguous.
 SELECT s.id
 FROM summaries AS s
 JOIN conversations AS c ON c.id = s.conversation_id
@@ -73,15 +75,19 @@ WHERE f.summary_id = $summary_id AND coalesce(m.seq, s.first_seq) IS NOT NULL
 ORDER BY f.ordinal;
 
 -- name: summary_delete
+-- Deletes a summary; what it was made from stays.
 DELETE FROM summaries WHERE id = $id;
 
 -- name: summary_delete_sources
+-- Forgets what a summary was made from.
 DELETE FROM summary_sources WHERE summary_id = $id;
 
 -- name: context_remove_ref
+-- Takes one item out of a context.
 DELETE FROM context_items WHERE conversation_id = $conversation_id AND ref = $ref;
 
 -- name: debt_list
+-- Conversations whose compaction was put off, oldest first.
 SELECT conversation_id, reason, budget, requested_at, attempts, next_attempt_at, last_error FROM compaction_debts ORDER BY requested_at, conversation_id;
 
 -- name: debt_insert
@@ -93,13 +99,16 @@ INSERT INTO compaction_debts SELECT id, $reason, $budget::INTEGER, $requested_at
 UPDATE compaction_debts SET budget = $budget WHERE conversation_id = $conversation_id;
 
 -- name: debt_fail
+-- A failed attempt, and when the next one is due.
 UPDATE compaction_debts SET attempts = attempts + 1, next_attempt_at = $next_attempt_at::TIMESTAMP, last_error = $last_error
 WHERE conversation_id = $conversation_id;
 
 -- name: debt_delete
+-- A debt that is paid.
 DELETE FROM compaction_debts WHERE conversation_id = $conversation_id;
 
 -- name: summary_by_key
+-- A summary by its host's key.
 SELECT id FROM summaries WHERE conversation_id = $conversation_id AND caller_key = $key;
 
 -- name: context_summaries_before
