@@ -193,14 +193,16 @@ func (k *compaction) run(ctx context.Context) error {
 	k.first, k.stored, k.unseen = view, view.tokens, max(0, k.r.Live-view.tokens)
 	over, current, threshold := k.policy.Over(view.tokens, k.r.Live, k.r.Budget)
 	k.result.TokensBefore, k.result.TokensAfter, k.result.Target = current, current, threshold
+	room := k.r.Budget // of a debt, for what is stored
 	due := over || view.outside >= k.policy.LeafChunkTokens
 	if k.r.Mode == CompactUnder {
 		k.result.Target, due = k.r.Target, current >= k.r.Target
+		room = max(1, k.r.Target-k.unseen)
 	}
 	switch {
 	case k.e.opts.Conversation.Deferred && !k.r.now && !k.r.Force && due:
 		k.result.Reason = reasonDeferred
-		return k.e.putDebt(ctx, k.v.ID, k.r.Budget)
+		return k.e.putDebt(ctx, k.v.ID, room)
 	case due || k.r.Force:
 		reason := k.e.model.closed(k.v.ID, k.r.Force)
 		if reason == reasonOpen || reason == reasonSpent && current <= k.r.Budget {

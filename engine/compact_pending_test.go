@@ -105,3 +105,17 @@ func TestDebtAndRefusedKey(t *testing.T) {
 		t.Errorf("with a key: %+v, %v", done, err)
 	}
 }
+
+// TestDebtKnowsTheTarget: what was asked for, and what the host saw beside the context, is not forgotten until the debt is paid.
+func TestDebtKnowsTheTarget(t *testing.T) {
+	for _, r := range []engine.CompactRequest{{Mode: engine.CompactUnder, Budget: 600, Live: 900}, {Mode: engine.CompactUnder, Budget: 600, Target: 200}} {
+		e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000, deferring)})
+		said(t, e, "talk", times(10, 50)...)
+		if c := compactTalk(t, e, r); c.Reason != "deferred" {
+			t.Fatalf("%+v", c)
+		}
+		if done, err := e.CompactPending(t.Context()); err != nil || len(done) != 1 || !done[0].Changed || done[0].TokensAfter > 200 {
+			t.Errorf("%+v: %+v, %v", r, done, err)
+		}
+	}
+}
