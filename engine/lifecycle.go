@@ -166,7 +166,8 @@ func (e *Engine) archive(ctx context.Context, c *connection, v *Conversation, ca
 }
 
 // ResetSession archives a conversation and begins an empty one of the same name, key, session and scope. One that is empty goes on; where
-// there is none, it is made. Errors: ErrInvalid, also for the id of one that is archived; ErrBadScope, ErrScopeDenied.
+// there is none, it is made, in the scope of the newest archived one of that name which the agent may use. Errors: ErrInvalid, also for the id of
+// one that is archived; ErrBadScope, ErrScopeDenied.
 func (e *Engine) ResetSession(ctx context.Context, r ArchiveRequest) (*Ended, error) {
 	if gate := e.opts.Conversation.gate(r.conversation()); gate != "" {
 		return &Ended{Skipped: gate}, nil
@@ -189,8 +190,15 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 		return nil, err
 	}
 	if v == nil || !v.Active && !of.byID(v) {
-		v, err = e.makeConversation(ctx, c, AppendRequest{Conversation: r.Conversation, SessionKey: r.SessionKey, SessionID: r.SessionID, Agent: r.Agent})
+		next := AppendRequest{Conversation: r.Conversation, SessionKey: r.SessionKey, SessionID: r.SessionID, Agent: r.Agent}
+		was, err := oneConversation(ctx, c, "", "conversation_by_name", sql.Named("name", of.String()))
 		if err != nil {
+			return nil, err
+		}
+		if was != nil && e.mayWrite(was, r.Agent) == nil {
+			next.Scope = was.Scope
+		}
+		if v, err = e.makeConversation(ctx, c, next); err != nil {
 			return nil, err
 		}
 		return &Ended{ConversationID: v.ID, Fresh: true}, nil

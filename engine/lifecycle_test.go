@@ -164,6 +164,35 @@ func TestResetSession(t *testing.T) {
 	}
 }
 
+// TestResetOfWhatIsArchived: the one that is made is as private as the one before it.
+func TestResetOfWhatIsArchived(t *testing.T) {
+	for name, of := range map[string]engine.ArchiveRequest{"a name": {Conversation: "diary"}, "a key": {SessionKey: "diary"}} {
+		e := enginetest.Open(t, engine.Options{})
+		said := engine.AppendRequest{Conversation: of.Conversation, SessionKey: of.SessionKey, Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}}
+		first := appended(t, e, said)
+		if _, err := e.Archive(t.Context(), of); err != nil {
+			t.Fatal(err)
+		}
+		made, err := e.ResetSession(t.Context(), of)
+		if err != nil || !made.Fresh || made.ConversationID == first.ConversationID {
+			t.Fatalf("%s: %+v, %v", name, made, err)
+		}
+		if v, err := e.Conversation(t.Context(), made.ConversationID, ""); err != nil || v.Scope != "user:ines" {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+		if again := appended(t, e, said); again.ConversationID != made.ConversationID {
+			t.Errorf("%s: what comes next is in %s", name, again.ConversationID)
+		}
+		if _, err := e.Archive(t.Context(), of); err != nil {
+			t.Fatal(err)
+		}
+		of.Agent = "scout"
+		if other, err := e.ResetSession(t.Context(), of); err != nil || other.ConversationID == made.ConversationID {
+			t.Errorf("%s: %+v, %v of an agent that may not use it", name, other, err)
+		}
+	}
+}
+
 func TestEndSession(t *testing.T) {
 	for _, test := range []struct {
 		reason    string
