@@ -29,7 +29,8 @@ type ImportRequest struct {
 type Imported struct {
 	Lines     int         `json:"lines"` // that are not blank
 	Created   int         `json:"created"`
-	Known     int         `json:"known"` // were in the file already
+	Known     int         `json:"known"`              // were in the file already
+	Excluded  int         `json:"excluded,omitempty"` // messages that the session gates of ConversationOptions kept out
 	Faults    []LineFault `json:"faults,omitempty"`
 	VectorErr string      `json:"vector_error,omitempty"` // all is stored, but the model failed
 }
@@ -135,6 +136,9 @@ func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q ImportReque
 		appended, err := e.Append(ctx, pending)
 		if err != nil {
 			return err
+		}
+		if appended.Skipped != "" {
+			result.Excluded += len(pending.Messages)
 		}
 		result.Created += appended.Added
 		result.Known += len(appended.IDs) - appended.Added

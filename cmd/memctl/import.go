@@ -68,5 +68,8 @@ func (a *app) printImported(r *engine.Imported, what [2]string, dryRun bool) {
 		a.printf("%s read, %s. Nothing was stored.\n", plural(r.Lines, "line", "lines"), plural(len(r.Faults), "fault", "faults"))
 		return
 	}
+	if r.Excluded > 0 {
+		a.printf("%s left out, of sessions that the configuration excludes.\n", plural(r.Excluded, what[0], what[1]))
+	}
 	a.printf("%s stored, %d known already, %s.\n", plural(r.Created, what[0], what[1]), r.Known, plural(len(r.Faults), "fault", "faults"))
 }

@@ -16,8 +16,8 @@ func newRecallCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall QUERY…",
 		Short: "Find what answers a question",
-		Long: `Recall finds memories, or messages with --kind message, or summaries with --kind summary, best first: by words and by meaning where there is a model. Finding
-nothing is no failure.
+		Long: `Recall finds memories, or messages with --kind message, or summaries with --kind summary, best first: by words and by meaning
+where there is a model. Finding nothing is no failure.
 
 --explain says why each hit is one: its words and how rare they are, who said it and when, what stands around it, and a bar for each
 signal's share in the score. --why-not says what kept a document out, and at which stage. --trace shows all of it in numbers: the
