@@ -18,7 +18,7 @@ type AssembleRequest struct {
 	// Budget in tokens. Default 128,000; never more than ConversationOptions.MaxAssemblyTokens.
 	Budget int
 	// PromptAware chooses what does not fit by how well it answers Prompt, not by how new it is. Default false. A prompt without a
-	// word that the context has changes nothing.
+	// word that the context has changes nothing; of a long one the first thousand words count.
 	PromptAware bool
 	Prompt      string
 	// TailCount and TailTokens are the fresh tail's, in place of the options' FreshTailCount and FreshTailMaxTokens, with the same
@@ -177,7 +177,7 @@ func (a *assembly) render() *Assembled {
 	r := &a.result
 	r.Budget = a.request.Budget
 	if a.live {
-		r.FromLive = true
+		r.FromLive, r.Items = true, []AssembledItem{}
 		r.Messages = renderLive(a.request.Live, a.zone)
 		return r
 	}

@@ -133,6 +133,9 @@ func (a *assembly) plans() []window.Item {
 	return items
 }
 
+// mostPromptWords is how many words of a prompt choose, the first of them: a prompt may hold whole files.
+const mostPromptWords = 1000
+
 // relevant reads what answers the prompt best.
 func (a *assembly) relevant(ctx context.Context, c *connection) error {
 	if !a.request.PromptAware || a.totals.tokens <= a.request.Budget {
@@ -140,7 +143,9 @@ func (a *assembly) relevant(ctx context.Context, c *connection) error {
 	}
 	var terms []string
 	for _, token := range a.engine.analyzer.QueryTokens(a.request.Prompt) {
-		terms = append(terms, token.Term)
+		if terms = append(terms, token.Term); len(terms) == mostPromptWords {
+			break
+		}
 	}
 	if len(terms) == 0 {
 		return nil

@@ -212,6 +212,16 @@ func TestAssembleByPromptPassesOverTheLarge(t *testing.T) {
 	if a.Items[0].Position != 1 || a.Items[0].Score <= 0 || a.OverBudget {
 		t.Errorf("begins with %+v", a.Items[0])
 	}
+	var long strings.Builder // in a prompt that begins with other things the crane comes too late
+	for i := range 1000 {
+		fmt.Fprintf(&long, "word%d ", i)
+	}
+	for begin, want := range map[string]bool{"": false, "crane ": true} {
+		a := assembled(t, e, engine.AssembleRequest{Budget: 40, TailCount: 1, PromptAware: true, Prompt: begin + long.String() + "crane"})
+		if got := a.Items[0].Position == 1; got != want {
+			t.Errorf("a long prompt that begins %q: the crane is shown: %v, want %v", begin, got, want)
+		}
+	}
 }
 
 func TestAssemblePairs(t *testing.T) {
@@ -348,7 +358,7 @@ func TestAssembleLive(t *testing.T) {
 		{"not given", "c", nil, []string{"user stored"}, false},
 	} {
 		a := assembled(t, e, engine.AssembleRequest{Conversation: test.conversation, Live: test.live})
-		if diff := cmp.Diff(test.want, lines(a.Messages)); diff != "" || a.FromLive != test.fromLive || a.FromLive && a.Tokens != 0 {
+		if diff := cmp.Diff(test.want, lines(a.Messages)); diff != "" || a.FromLive != test.fromLive || a.FromLive && (a.Tokens != 0 || a.Items == nil) {
 			t.Errorf("%s: live %v, %d tokens (-want +got):\n%s", test.name, a.FromLive, a.Tokens, diff)
 		}
 	}
