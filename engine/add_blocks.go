@@ -21,11 +21,12 @@ type AddBlocksRequest struct {
 
 // AddedBlocks says what became of an AddBlocksRequest.
 type AddedBlocks struct {
-	MessageID string
-	Added     int    // blocks; those whose Key the message has already are left out
-	Tokens    int    // of the whole message
-	Skipped   string // why nothing was stored, by the session gates of ConversationOptions; empty: it was
-	VectorErr error  // the blocks are stored, but the model failed
+	MessageID  string
+	Added      int      // blocks; those whose Key the message has already are left out
+	Tokens     int      // of the whole message
+	Skipped    string   // why nothing was stored, by the session gates of ConversationOptions; empty: it was
+	Heartbeats []string // as Appended has it, when the message has become an acknowledgement
+	VectorErr  error    // the blocks are stored, but the model failed
 }
 
 // AddBlocks makes a message longer: its text, tokens, index, vector and place in the context with it, in one transaction. Where a summary
@@ -91,6 +92,11 @@ func (e *Engine) addBlocks(ctx context.Context, r AddBlocksRequest, blocks []Blo
 		if longer != nil {
 			if err := e.writeLonger(ctx, c, was, longer); err != nil {
 				return err
+			}
+			if e.opts.Conversation.PruneHeartbeats && longer.message.acknowledges() {
+				if result.Heartbeats, err = e.pruneHeartbeats(ctx, c, was.ConversationID, was.Seq); err != nil {
+					return err
+				}
 			}
 		}
 		if r.Cursor == nil {

@@ -81,6 +81,12 @@ func TestHeartbeatsAreSetAsideAsTheyCome(t *testing.T) {
 	if got := contextLine(t, e, "c"); got != "m1@1 m2@2" {
 		t.Errorf("context %q", got)
 	}
+	thinks := engine.Message{Role: "assistant", Key: "a", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "Nothing."}}}
+	third := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: append(dialogue("u "+poll), thinks)})
+	says := added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageKey: "a", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "HEARTBEAT_OK"}}})
+	if got := contextLine(t, e, "c"); third.Heartbeats != nil || !slices.Equal(says.Heartbeats, third.IDs) || got != "m1@1 m2@2" {
+		t.Errorf("an acknowledgement in a later line: %v, then %v, context %q", third.Heartbeats, says.Heartbeats, got)
+	}
 }
 
 func TestHeartbeatsUnderASummaryStay(t *testing.T) {
