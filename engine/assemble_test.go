@@ -362,6 +362,14 @@ func TestAssembleLive(t *testing.T) {
 			t.Errorf("%s: live %v, %d tokens (-want +got):\n%s", test.name, a.FromLive, a.Tokens, diff)
 		}
 	}
+	result := func(id string) engine.Block {
+		return engine.Block{Type: engine.ToolResultBlock, CallID: id, Output: "r" + id}
+	}
+	noted := engine.Message{Role: "tool", Text: "note", Blocks: []engine.Block{result("none"), result("t1")}}
+	a := assembled(t, e, engine.AssembleRequest{Conversation: "unknown", Live: append(live, noted)})
+	if diff := cmp.Diff([]string{"user live", "assistant >t1", "tool <t1 note\nrt1"}, lines(a.Messages)); diff != "" {
+		t.Errorf("words beside a result that nothing asked for (-want +got):\n%s", diff)
+	}
 	summarised(t, e, "s", 1, 1)
 	if a := assembled(t, e, engine.AssembleRequest{Live: live}); a.FromLive || len(a.Items) != 1 {
 		t.Errorf("beside a summary: %+v", a)

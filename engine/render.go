@@ -76,11 +76,6 @@ func showMessage(m *Message) shownMessage {
 			s.rest = append(s.rest, b)
 		}
 	}
-	if s.role == window.Tool && len(s.results) > 0 && len(s.rest) > 0 { // a tool says nothing but results
-		first := &s.results[0]
-		first.Output = strings.TrimSpace(plainText(s.rest) + "\n" + first.Output)
-		s.rest = nil
-	}
 	return s
 }
 
@@ -148,7 +143,12 @@ func repaired(shown []shownMessage, zone *time.Location) []AssembledMessage {
 			call := withIDs(s.calls, t.Results)[0]
 			add(&shownMessage{message: &Message{}}, window.Tool, []Block{{Type: ToolResultBlock, CallID: call.CallID, Tool: call.Tool, Output: noResult, IsError: true}})
 		case t.Role == window.Tool:
-			add(s, window.Tool, withIDs(s.results, t.Results))
+			results := withIDs(s.results, t.Results)
+			if s.role == window.Tool && len(s.rest) > 0 { // a tool says nothing but results
+				results[0].Output = strings.TrimSpace(plainText(s.rest) + "\n" + results[0].Output)
+				s.rest = nil
+			}
+			add(s, window.Tool, results)
 		default:
 			add(s, t.Role, append(slices.Clone(s.rest), withIDs(s.calls, t.Calls)...))
 			add(s, window.Tool, withIDs(s.results, t.Results))
