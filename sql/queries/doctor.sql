@@ -108,24 +108,30 @@ DELETE FROM summary_sources WHERE rowid IN (
     SELECT row
     FROM links
     WHERE NOT fits AND (source IN (SELECT ref FROM context_items) OR source IN (SELECT source FROM links WHERE fits)));
+WITH lost AS MATERIALIZED (
+    SELECT id, conversation_id, 'message' AS kind, -1 AS depth, seq AS first_seq, seq AS last_seq, 1 AS messages
+    FROM messages
+    WHERE set_aside IS NULL AND id NOT IN (SELECT ref FROM context_items) AND id NOT IN (SELECT source FROM summary_sources)
+    UNION ALL
+    SELECT id, conversation_id, 'summary', depth, first_seq, last_seq, messages
+    FROM summaries
+    WHERE id NOT IN (SELECT ref FROM context_items) AND id NOT IN (SELECT source FROM summary_sources)
+),
+had AS MATERIALIZED (
+    SELECT u.summary_id, sum(coalesce(b.messages, 1)) AS messages
+    FROM summary_sources AS u
+    LEFT JOIN summaries AS b ON b.id = u.source
+    WHERE b.id IS NOT NULL OR u.source IN (SELECT id FROM messages)
+    GROUP BY u.summary_id
+)
 INSERT INTO summary_sources
 SELECT summary_id, seq, kind, id
 FROM (
-    SELECT s.id AS summary_id, n.first_seq AS seq, n.kind, n.id, s.messages - coalesce(h.messages, 0) AS missing, sum(n.messages) OVER (PARTITION BY s.id) AS found
+    SELECT s.id AS summary_id, l.first_seq AS seq, l.kind, l.id, s.messages - coalesce(h.messages, 0) AS missing,
+        sum(l.messages) OVER (PARTITION BY s.id) AS found
     FROM summaries AS s
-    JOIN (
-        SELECT id, conversation_id, 'message' AS kind, -1 AS depth, seq AS first_seq, seq AS last_seq, 1 AS messages FROM messages WHERE set_aside IS NULL
-        UNION ALL
-        SELECT id, conversation_id, 'summary', depth, first_seq, last_seq, messages FROM summaries
-    ) AS n ON n.conversation_id = s.conversation_id AND n.depth = s.depth - 1 AND n.first_seq >= s.first_seq AND n.last_seq <= s.last_seq
-    LEFT JOIN (
-        SELECT u.summary_id, sum(coalesce(b.messages, 1)) AS messages
-        FROM summary_sources AS u
-        LEFT JOIN summaries AS b ON b.id = u.source
-        WHERE b.id IS NOT NULL OR u.source IN (SELECT id FROM messages)
-        GROUP BY u.summary_id
-    ) AS h ON h.summary_id = s.id
-    WHERE n.id NOT IN (SELECT ref FROM context_items) AND n.id NOT IN (SELECT source FROM summary_sources)
+    JOIN lost AS l ON l.conversation_id = s.conversation_id AND l.depth = s.depth - 1 AND l.first_seq >= s.first_seq AND l.last_seq <= s.last_seq
+    LEFT JOIN had AS h ON h.summary_id = s.id
 )
 WHERE missing = found;
 DELETE FROM summary_sources
