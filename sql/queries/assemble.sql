@@ -81,7 +81,7 @@ WHERE p.conversation_id = $conversation_id AND i.conversation_id = $conversation
 -- of words and the average length among the conversation's own messages and summaries.
 WITH own AS (
     SELECT doc_no, owner_id, length FROM documents
-    WHERE conversation_id = $conversation_id AND live AND kind IN ('message', 'summary')
+    WHERE conversation_id = $conversation_id AND live AND kind IN ('message'::document_kind, 'summary'::document_kind)
 ),
 hits AS MATERIALIZED (
     SELECT p.term_no, p.doc_no, own.length, p.tf

@@ -8,17 +8,17 @@ counted AS (
 )
 SELECT 'memory without a document' AS fault, m.id AS subject
 FROM memories AS m
-WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'memory' AND d.owner_id = m.id)
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'memory'::document_kind AND d.owner_id = m.id)
 UNION ALL
 SELECT 'message without a document', m.id
 FROM messages AS m
-WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'message' AND d.owner_id = m.id)
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'message'::document_kind AND d.owner_id = m.id)
 UNION ALL
 SELECT 'document without an owner', d.owner_id
 FROM documents AS d
-WHERE (d.kind = 'memory' AND d.owner_id NOT IN (SELECT id FROM memories))
-   OR (d.kind = 'message' AND d.owner_id NOT IN (SELECT id FROM messages))
-   OR (d.kind = 'summary' AND d.owner_id NOT IN (SELECT id FROM summaries))
+WHERE (d.kind = 'memory'::document_kind AND d.owner_id NOT IN (SELECT id FROM memories))
+   OR (d.kind = 'message'::document_kind AND d.owner_id NOT IN (SELECT id FROM messages))
+   OR (d.kind = 'summary'::document_kind AND d.owner_id NOT IN (SELECT id FROM summaries))
 UNION ALL
 SELECT 'document differs from its memory', m.id
 FROM memories AS m

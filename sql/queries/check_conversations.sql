@@ -174,7 +174,7 @@ WHERE conversation_id NOT IN (SELECT id FROM conversations)
 UNION ALL
 SELECT 'summary without a document', s.id
 FROM summaries AS s
-WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = s.doc_no AND d.kind = 'summary' AND d.owner_id = s.id)
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = s.doc_no AND d.kind = 'summary'::document_kind AND d.owner_id = s.id)
 UNION ALL
 SELECT 'document differs from its summary', s.id
 FROM summaries AS s

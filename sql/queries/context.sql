@@ -28,7 +28,7 @@ ORDER BY i.position;
 -- name: context_calls
 -- Calls of tools and their results in the messages of a conversation, from one seq to another.
 SELECT seq, call_id, output IS NOT NULL FROM parts
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND kind = 'tool' AND call_id IS NOT NULL
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND kind = 'tool'::part_kind AND call_id IS NOT NULL
 ORDER BY seq, ordinal;
 
 -- name: context_range

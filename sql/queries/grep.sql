@@ -53,7 +53,7 @@ eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.created_at
     FROM (FROM documents SEMI JOIN (FROM temp.main.grep_asked WHERE memories) ON true) AS d
     CROSS JOIN temp.main.grep_asked AS q
-    WHERE d.live AND d.kind = 'memory'
+    WHERE d.live AND d.kind = 'memory'::document_kind
       AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
       AND d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE
@@ -65,7 +65,7 @@ posted AS MATERIALIZED (
 ),
 said AS (
     SELECT p.word, p.doc_no, e.kind, e.length, e.created_at,
-        CASE WHEN p.dated THEN p.tf - CASE WHEN e.kind = 'message'
+        CASE WHEN p.dated THEN p.tf - CASE WHEN e.kind = 'message'::document_kind
                 AND (p.year = year(e.created_at) OR p.month = month(e.created_at) OR p.day = day(e.created_at)) THEN 1 ELSE 0 END
             ELSE p.tf END AS tf
     FROM posted AS p
@@ -105,42 +105,39 @@ matching AS MATERIALIZED (
 )
 SELECT doc_no, kind::VARCHAR, score, mask
 FROM (
-    (FROM matching WHERE kind = 'message' ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
+    (FROM matching WHERE kind = 'message'::document_kind ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
     UNION ALL
-    (FROM matching WHERE kind = 'summary' ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
+    (FROM matching WHERE kind = 'summary'::document_kind ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
     UNION ALL
-    (FROM matching WHERE kind = 'memory' ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
+    (FROM matching WHERE kind = 'memory'::document_kind ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
 )
 ORDER BY worth DESC, doc_no DESC;
 
 -- name: grep_texts
 -- What the documents to be shown say, and what is told of them; of a message also the leaf summary that has its place.
 WITH shown AS MATERIALIZED (
-    SELECT doc_no, kind, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no)
+    SELECT doc_no, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no)
 )
 SELECT d.doc_no, [m.text, coalesce(m.caption, '')], m.id, m.conversation_id, m.seq, m.role, m.speaker, m.said_at, m.set_aside, s.id
 FROM shown AS d
 JOIN messages AS m ON m.id = d.owner_id
 LEFT JOIN summaries AS s ON s.depth = 0 AND s.conversation_id = m.conversation_id AND m.seq BETWEEN s.first_seq AND s.last_seq
-WHERE d.kind = 'message'
 UNION ALL
 SELECT d.doc_no, [s.text], s.id, s.conversation_id, s.first_seq, s.kind, NULL, s.latest_at, NULL, NULL
 FROM shown AS d
 JOIN summaries AS s ON s.id = d.owner_id
-WHERE d.kind = 'summary'
 UNION ALL
 SELECT d.doc_no, [m.text, coalesce(m.l0_abstract, ''), coalesce(m.l1_overview, ''), coalesce(m.l2_content, '')], m.id, NULL, NULL, m.category, NULL, m.created_at, NULL, NULL
 FROM shown AS d
-JOIN memories AS m ON m.id = d.owner_id
-WHERE d.kind = 'memory';
+JOIN memories AS m ON m.id = d.owner_id;
 
 -- name: grep_blocks
 -- What tools were given and gave in the messages to be shown, and the files in them.
 SELECT d.doc_no, p.type, p.text, p.tool, p.input, p.output, p.file_name
-FROM (SELECT doc_no, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no) WHERE kind = 'message') AS d
+FROM (SELECT doc_no, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no)) AS d
 JOIN messages AS m ON m.id = d.owner_id
 JOIN parts AS p ON p.conversation_id = m.conversation_id AND p.seq = m.seq
-WHERE p.kind IN ('tool', 'file')
+WHERE p.kind IN ('tool'::part_kind, 'file'::part_kind)
 ORDER BY d.doc_no, p.ordinal;
 
 -- name: grep_aside_any
@@ -160,7 +157,7 @@ LEFT JOIN (
     SELECT conversation_id, seq, string_agg(concat_ws(' ', tool, input, output, file_name, text), chr(10) ORDER BY ordinal) AS given
     FROM parts
     JOIN (SELECT conversation_id, seq FROM aside) USING (conversation_id, seq)
-    WHERE kind IN ('tool', 'file')
+    WHERE kind IN ('tool'::part_kind, 'file'::part_kind)
     GROUP BY conversation_id, seq
 ) AS p USING (conversation_id, seq);
 
@@ -196,7 +193,7 @@ FROM parts AS p
 JOIN messages AS m ON m.conversation_id = p.conversation_id AND m.seq = p.seq
 WHERE m.doc_no BETWEEN $from AND $to AND m.conversation_id = ANY ($conversations::VARCHAR[])
   AND m.said_at >= $since::TIMESTAMP AND m.said_at < $until::TIMESTAMP
-  AND p.kind IN ('tool', 'file')
+  AND p.kind IN ('tool'::part_kind, 'file'::part_kind)
   AND (regexp_matches(p.tool, $pattern) OR regexp_matches(p.input, $pattern) OR regexp_matches(p.output, $pattern) OR regexp_matches(p.file_name, $pattern)
     OR regexp_matches(p.text, $pattern))
 ORDER BY m.said_at DESC, m.doc_no DESC

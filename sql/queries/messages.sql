@@ -122,8 +122,8 @@ wanted AS MATERIALIZED (
       AND doc_no BETWEEN (SELECT min(doc_no) FROM documents) AND (SELECT max(doc_no) FROM documents)
 ),
 counted AS (
-    SELECT term_no, count(*) AS documents FROM postings WHERE kind = 'message' AND term_no IN (FROM wanted) GROUP BY term_no
+    SELECT term_no, count(*) AS documents FROM postings WHERE kind = 'message'::document_kind AND term_no IN (FROM wanted) GROUP BY term_no
 )
-SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'), c.documents)
+SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'::document_kind), c.documents)
 FROM counted AS c
 JOIN terms AS t USING (term_no);

@@ -25,7 +25,7 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.categories, '*') OR list_contains(q.categories, d.category))
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
-      AND CASE d.kind WHEN 'memory'
+      AND CASE d.kind WHEN 'memory'::document_kind
               THEN d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
               ELSE d.created_at <= q.said_by END
       AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
@@ -97,7 +97,7 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.categories, '*') OR list_contains(q.categories, d.category))
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
-      AND CASE d.kind WHEN 'memory'
+      AND CASE d.kind WHEN 'memory'::document_kind
               THEN d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
               ELSE d.created_at <= q.said_by END
       AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))

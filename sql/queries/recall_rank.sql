@@ -120,7 +120,7 @@ SELECT d.doc_no, m.id, d.kind::VARCHAR AS kind, m.scope, m.category, m.tier, NUL
     m.text, m.l0_abstract, m.l1_overview, m.l2_content, m.source_session AS session, NULL AS speaker, NULL AS role, NULL AS seq, NULL AS caption
 FROM documents AS d
 JOIN memories AS m ON m.id = d.owner_id
-WHERE d.doc_no IN (FROM temp.main.shown) AND d.kind = 'memory';
+WHERE d.doc_no IN (FROM temp.main.shown);
 
 -- name: recall_messages
 -- What is shown of messages; of those without a text what tools were given and gave.
@@ -131,10 +131,10 @@ JOIN messages AS m ON m.id = d.owner_id
 LEFT JOIN (
     SELECT message_id, left(string_agg(concat_ws(' ', tool, input, output), chr(10) ORDER BY ordinal), 1000) AS text
     FROM parts
-    WHERE kind = 'tool' AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (FROM temp.main.shown))
+    WHERE kind = 'tool'::part_kind AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (FROM temp.main.shown))
     GROUP BY message_id
 ) AS t ON t.message_id = m.id AND m.text = ''
-WHERE d.doc_no IN (FROM temp.main.shown) AND d.kind = 'message';
+WHERE d.doc_no IN (FROM temp.main.shown);
 
 -- name: recall_summaries
 -- What is shown of summaries.
@@ -142,4 +142,4 @@ SELECT d.doc_no, s.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL 
     s.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, NULL AS session, NULL AS speaker, NULL AS role, s.first_seq, NULL AS caption
 FROM documents AS d
 JOIN summaries AS s ON s.id = d.owner_id
-WHERE d.doc_no IN (FROM temp.main.shown) AND d.kind = 'summary';
+WHERE d.doc_no IN (FROM temp.main.shown);
