@@ -214,10 +214,21 @@ func (c *connection) renew(documents int64) {
 	if documents < 2*c.planned+100 {
 		return
 	}
+	c.unprepare()
+	c.planned = documents
+}
+
+// makeTables makes temporary tables anew. DuckDB would from then on plan every statement at each call that was prepared before.
+func (c *connection) makeTables(ctx context.Context, name string) error {
+	c.unprepare()
+	return c.execDDL(ctx, sqlfiles.Query(name))
+}
+
+func (c *connection) unprepare() {
 	for _, stmt := range c.prepared {
 		stmt.Close()
 	}
-	c.prepared, c.planned = map[string]*sql.Stmt{}, documents
+	c.prepared = map[string]*sql.Stmt{}
 }
 
 // maxRecalls is how many recalls the tables of recall last: rows that were deleted stay in them, and every scan passes them.
@@ -225,15 +236,17 @@ const maxRecalls = 200
 
 // forgetRecall empties the tables of recall for the next one, or makes them.
 func (c *connection) forgetRecall(ctx context.Context) error {
+	filled := c.filled
+	c.filled = false
+	if c.recalls == 0 || c.recalls >= maxRecalls {
+		c.weighing, c.recalls = "", 1
+		return c.makeTables(ctx, "recall_tables")
+	}
+	c.recalls++
 	text := sqlfiles.Query("recall_clear")
-	switch {
-	case c.recalls == 0 || c.recalls >= maxRecalls:
-		text, c.weighing, c.recalls = sqlfiles.Query("recall_tables"), "", 0
-	case c.filled:
+	if filled {
 		text += sqlfiles.Query("recall_clear_rest")
 	}
-	c.filled = false
-	c.recalls++
 	return c.execDDL(ctx, text)
 }
 

@@ -150,7 +150,7 @@ func (x *explanation) add(v Candidate) {
 
 // prepare fills the tables of the connection that explanations are made from.
 func (x *explanation) prepare(ctx context.Context, missed *missed) error {
-	if err := x.c.execDDL(ctx, sqlfiles.Query("explain_tables")); err != nil {
+	if err := x.c.makeTables(ctx, "explain_tables"); err != nil {
 		return err
 	}
 	docNo := int32(0)

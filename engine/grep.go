@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
 // GrepMode says how a pattern is read.
@@ -297,7 +295,7 @@ const (
 // askGrep makes the tables of a search anew, now and then.
 func (c *connection) askGrep(ctx context.Context) error {
 	if c.greps%maxGreps == 0 || c.shown > maxShown {
-		if err := c.execDDL(ctx, sqlfiles.Query("grep_tables")); err != nil {
+		if err := c.makeTables(ctx, "grep_tables"); err != nil {
 			return err
 		}
 		c.greps, c.shown = 0, 0

@@ -5,17 +5,16 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
 
-	"github.com/duckdb/duckdb-go/v2"
-
 	"github.com/mallardmem/mallard/engine/text"
 )
 
-// texts reads what candidates say, and what is told of them. What tools were given and gave, and files, are read too for those messages
-// that still lack something.
+// texts reads what candidates say, and what is told of them. What tools were given and gave, and files, count only where a message lacks
+// something.
 func (g *grep) texts(ctx context.Context, c *connection, some []candidateHit, lacks func(*candidateHit) bool) error {
 	if len(some) == 0 {
 		return nil
@@ -31,43 +30,52 @@ func (g *grep) texts(ctx context.Context, c *connection, some []candidateHit, la
 		return err
 	}
 	c.shown += len(some)
+	blocks := map[int32]map[int32]Block{} // of documents, by ordinal
 	err := c.each(ctx, "grep_texts", func(rows *sql.Rows) error {
 		var docNo int32
-		var said duckdb.Composite[[]string]
+		var said any
 		var told GrepHit
-		var seq sql.NullInt32
-		if err := rows.Scan(&docNo, &said, &told.ID, textOf(&told.ConversationID), &seq, &told.Role, textOf(&told.Speaker), &told.At,
+		var place sql.NullInt32
+		if err := rows.Scan(&docNo, &said, textOf(&told.ID), textOf(&told.ConversationID), &place, &told.Role, textOf(&told.Speaker), timeOf(&told.At),
 			textOf(&told.SetAside), textOf(&told.Summary)); err != nil {
 			return err
 		}
-		told.Seq = int(seq.Int32)
-		byNo[docNo].tell(told, said.Get())
+		if told.ID != "" {
+			told.Seq = int(place.Int32)
+			byNo[docNo].tell(told, stringsOf(said))
+			return nil
+		}
+		if blocks[docNo] == nil {
+			blocks[docNo] = map[int32]Block{}
+		}
+		t := stringsOf(said)
+		blocks[docNo][place.Int32] = Block{Type: BlockType(told.Role), Text: t[0], Tool: t[1], Input: t[2], Output: t[3], FileName: t[4]}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	lacking := map[int32]*candidateHit{}
-	for i := range some {
-		if err := ctx.Err(); err != nil {
-			return err
+	for docNo, of := range blocks {
+		h := byNo[docNo]
+		if !lacks(h) {
+			continue
 		}
-		if h := &some[i]; h.kind == MessageKind && lacks(h) {
-			lacking[h.docNo] = h
-		}
-	}
-	if len(lacking) == 0 {
-		return nil
-	}
-	return c.each(ctx, "grep_blocks", func(rows *sql.Rows) error {
-		var docNo int32
-		var b Block
-		err := rows.Scan(&docNo, &b.Type, textOf(&b.Text), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
-		if h := lacking[docNo]; h != nil {
+		for _, ordinal := range slices.Sorted(maps.Keys(of)) {
+			b := of[ordinal]
 			h.texts = append(h.texts, b.texts()...)
 		}
-		return err
-	})
+	}
+	return nil
+}
+
+// stringsOf is a list as the driver gives it; duckdb.Composite takes ten times as long.
+func stringsOf(list any) []string {
+	values, _ := list.([]any)
+	all := make([]string, len(values))
+	for i := range values {
+		all[i], _ = values[i].(string)
+	}
+	return all
 }
 
 // tell gives a candidate its texts, with what is told of it.

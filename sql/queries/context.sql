@@ -3,8 +3,8 @@
 SELECT row_number() OVER (ORDER BY i.position) - 1 AS ordinal, i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, ''),
     coalesce(m.text, s.text), coalesce(m.said_at, s.earliest_at), coalesce(s.latest_at, m.said_at), coalesce(s.messages, 1)
 FROM context_items AS i
-LEFT JOIN messages AS m ON i.kind = 'message' AND m.id = i.ref
-LEFT JOIN summaries AS s ON i.kind = 'summary' AND s.id = i.ref
+LEFT JOIN messages AS m ON m.id = i.ref
+LEFT JOIN summaries AS s ON s.id = i.ref
 WHERE i.conversation_id = $conversation_id
 ORDER BY i.position;
 
@@ -17,11 +17,10 @@ WHERE conversation_id = $conversation_id;
 
 -- name: context_items
 -- Items of a context from one position to another.
-SELECT i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), coalesce(m.role, '')
+SELECT i.position, i.kind, i.ref, i.tokens, coalesce(s.depth, 0), CASE i.kind WHEN 'message' THEN coalesce(m.role, '') ELSE '' END
 FROM context_items AS i
-LEFT JOIN (SELECT seq, role FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to) AS m
-    ON i.kind = 'message' AND m.seq = i.position
-LEFT JOIN summaries AS s ON i.kind = 'summary' AND s.id = i.ref
+LEFT JOIN (SELECT seq, role FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to) AS m ON m.seq = i.position
+LEFT JOIN summaries AS s ON s.id = i.ref
 WHERE i.conversation_id = $conversation_id AND i.position BETWEEN $from AND $to
 ORDER BY i.position;
 

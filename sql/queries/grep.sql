@@ -114,31 +114,34 @@ FROM (
 ORDER BY worth DESC, doc_no DESC;
 
 -- name: grep_texts
--- What the documents to be shown say, and what is told of them; of a message also the leaf summary that has its place.
+-- What the documents to be shown say, and what is told of them; of a message also the leaf summary that has its place. Rows without an id
+-- are the blocks of messages: what tools were given and gave, and files.
 WITH shown AS MATERIALIZED (
     SELECT doc_no, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no)
+),
+said AS MATERIALIZED (
+    SELECT d.doc_no, m.id, m.conversation_id, m.seq, m.role, m.speaker, m.text, m.caption, m.said_at, m.set_aside
+    FROM shown AS d
+    JOIN messages AS m ON m.id = d.owner_id
 )
-SELECT d.doc_no, [m.text, coalesce(m.caption, '')], m.id, m.conversation_id, m.seq, m.role, m.speaker, m.said_at, m.set_aside, s.id
-FROM shown AS d
-JOIN messages AS m ON m.id = d.owner_id
+SELECT m.doc_no, [m.text, coalesce(m.caption, '')], m.id, m.conversation_id, m.seq, m.role, m.speaker, m.said_at, m.set_aside, s.id
+FROM said AS m
 LEFT JOIN summaries AS s ON s.depth = 0 AND s.conversation_id = m.conversation_id AND m.seq BETWEEN s.first_seq AND s.last_seq
 UNION ALL
 SELECT d.doc_no, [s.text], s.id, s.conversation_id, s.first_seq, s.kind, NULL, s.latest_at, NULL, NULL
 FROM shown AS d
 JOIN summaries AS s ON s.id = d.owner_id
 UNION ALL
-SELECT d.doc_no, [m.text, coalesce(m.l0_abstract, ''), coalesce(m.l1_overview, ''), coalesce(m.l2_content, '')], m.id, NULL, NULL, m.category, NULL, m.created_at, NULL, NULL
+SELECT d.doc_no, [m.text, coalesce(m.l0_abstract, ''), coalesce(m.l1_overview, ''), coalesce(m.l2_content, '')], m.id, NULL, NULL, m.category, NULL,
+    m.created_at, NULL, NULL
 FROM shown AS d
-JOIN memories AS m ON m.id = d.owner_id;
-
--- name: grep_blocks
--- What tools were given and gave in the messages to be shown, and the files in them.
-SELECT d.doc_no, p.type, p.text, p.tool, p.input, p.output, p.file_name
-FROM (SELECT doc_no, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no)) AS d
-JOIN messages AS m ON m.id = d.owner_id
+JOIN memories AS m ON m.id = d.owner_id
+UNION ALL
+SELECT m.doc_no, [coalesce(p.text, ''), coalesce(p.tool, ''), coalesce(p.input, ''), coalesce(p.output, ''), coalesce(p.file_name, '')],
+    NULL, NULL, p.ordinal, p.type, NULL, NULL, NULL, NULL
+FROM said AS m
 JOIN parts AS p ON p.conversation_id = m.conversation_id AND p.seq = m.seq
-WHERE p.kind IN ('tool'::part_kind, 'file'::part_kind)
-ORDER BY d.doc_no, p.ordinal;
+WHERE p.kind IN ('tool'::part_kind, 'file'::part_kind);
 
 -- name: grep_aside_any
 SELECT count(*) > 0 FROM (FROM messages WHERE set_aside IN ('heartbeat', 'event') LIMIT 1);

@@ -69,8 +69,8 @@ ORDER BY s.depth, s.conversation_id, s.first_seq;
 -- The sources of a summary as items of the context.
 SELECT coalesce(m.seq, s.first_seq), f.kind, f.source, coalesce(m.tokens, s.tokens)
 FROM summary_sources AS f
-LEFT JOIN messages AS m ON f.kind = 'message' AND m.id = f.source
-LEFT JOIN summaries AS s ON f.kind = 'summary' AND s.id = f.source
+LEFT JOIN messages AS m ON m.id = f.source
+LEFT JOIN summaries AS s ON s.id = f.source
 WHERE f.summary_id = $summary_id AND coalesce(m.seq, s.first_seq) IS NOT NULL
 ORDER BY f.ordinal;
 
