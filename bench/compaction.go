@@ -31,6 +31,8 @@ type CompactionConfig struct {
 	Cap int
 	// Conversations: only the first so many of the file. Default all.
 	Conversations int
+	// Questions: only so many of each conversation, spread evenly. Default all.
+	Questions int
 	// Progress is told how far the run is. Nil: nobody is.
 	Progress func(step string, done, total int)
 }
@@ -59,7 +61,7 @@ func (c CompactionConfig) validate() error {
 			return err
 		}
 	}
-	return within("conversations", c.Conversations, 0, 1_000_000)
+	return errors.Join(within("conversations", c.Conversations, 0, 1_000_000), within("questions", c.Questions, 0, 1_000_000))
 }
 
 // RunCompaction lets conversations of a data set grow turn by turn, compacts after each, and asks their questions in the end: what of the
@@ -106,6 +108,7 @@ func runCompaction(ctx context.Context, c CompactionConfig) (_ *CompactionReport
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", talks[i].name, err)
 		}
+		w.questions = spread(w.questions, c.Questions)
 		if err := r.ask(ctx, w); err != nil {
 			return nil, fmt.Errorf("%s: %w", talks[i].name, err)
 		}
@@ -114,6 +117,18 @@ func runCompaction(ctx context.Context, c CompactionConfig) (_ *CompactionReport
 	r.report.Conversations = len(talks)
 	r.report.finish()
 	return r.report, nil
+}
+
+// spread keeps n of some things, evenly; 0: all.
+func spread[T any](all []T, n int) []T {
+	if n == 0 || n >= len(all) {
+		return all
+	}
+	some := make([]T, n)
+	for i := range some {
+		some[i] = all[i*len(all)/n]
+	}
+	return some
 }
 
 // compactionRun is one run on its way.

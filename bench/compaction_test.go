@@ -27,7 +27,7 @@ func TestCompaction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: hundreds of turns, one after another")
 	}
-	r, err := bench.RunCompaction(t.Context(), bench.CompactionConfig{Data: path, Embedder: static.New(), Related: static.New().Related, Conversations: 1})
+	r, err := bench.RunCompaction(t.Context(), bench.CompactionConfig{Data: path, Embedder: static.New(), Related: static.New().Related, Conversations: 1, Questions: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +77,7 @@ func TestRunCompactionRefuses(t *testing.T) {
 		"budget is -1; allowed: 1 to 10000000": {Budget: -1},
 		"tail is -1; allowed: 1 to 1000000":    {Tail: -1},
 		"target is -2; allowed":                {Target: -2},
+		"questions is -3; allowed":             {Questions: -3},
 	} {
 		config.Data = talkFile
 		if _, err := bench.RunCompaction(t.Context(), config); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), want) {

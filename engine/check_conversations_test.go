@@ -150,6 +150,7 @@ func TestCheckFindsEveryFaultOfTalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
 	}
+	t.Parallel()
 	whole, names := talkFile(t)
 	broken := newFile(t)
 	for _, test := range talkSabotage {

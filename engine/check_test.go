@@ -70,6 +70,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
 	}
+	t.Parallel()
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}
 	e := openFile(t, path, o)

@@ -269,9 +269,9 @@ func TestReadersSeeOneState(t *testing.T) {
 func TestCancelledSaysSo(t *testing.T) {
 	e := enginetest.OpenAt(t, ":memory:", engine.Options{})
 	failed := 0
-	for i := range 120 {
+	for i := range 60 {
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Duration(i)*40*time.Microsecond, cancel)
+		time.AfterFunc(time.Duration(i)*80*time.Microsecond, cancel)
 		_, err := e.Append(ctx, engine.AppendRequest{SessionKey: "s", Messages: []engine.Message{{Text: "x", Key: fmt.Sprint(i)}}})
 		if err == nil {
 			_, err = e.KnownKeys(ctx, []string{"1", "2"}, "")
@@ -279,7 +279,7 @@ func TestCancelledSaysSo(t *testing.T) {
 		if cancel(); err != nil {
 			failed++
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("after %d µs: %v", i*40, err)
+				t.Errorf("after %d µs: %v", i*80, err)
 			}
 		}
 	}

@@ -128,6 +128,7 @@ func TestGates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	no := false
 	for _, test := range []struct {
 		name, pattern, session string
@@ -136,18 +137,18 @@ func TestGates(t *testing.T) {
 		{"Y1", "agent:*:cron:**", "agent:main:cron:daily:1", true}, {"Y2", "agent:*", "agent:main:x", false}, {"Y2", "agent:*", "agent:main", true},
 		{"Y3", "a.b", "axb", false}, {"Y3", "a.b", "a.b", true}, {"Y4", "**:x", "p:q:x", true}, {"an end", "a:*", "a:b:", false}, {"nothing", "a*", "a", true},
 	} {
+		ignoring := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"other", test.pattern}}})
+		stateless := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}}})
+		writing := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}, SkipStateless: &no}})
 		for _, r := range []engine.AppendRequest{{SessionKey: test.session}, {Conversation: test.session}, {SessionID: test.session}} {
 			r.Messages = []engine.Message{{Text: "x"}}
-			e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"other", test.pattern}}})
-			if got := appended(t, e, r); (got.Skipped == "session excluded") != test.ignored || (got.Added == 0) != test.ignored {
+			if got := appended(t, ignoring, r); (got.Skipped == "session excluded") != test.ignored || (got.Added == 0) != test.ignored {
 				t.Errorf("%s: %s of %+v: %+v", test.name, test.pattern, r, got)
 			}
-			e = enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}}})
-			if got := appended(t, e, r); (got.Skipped == "stateless session") != (test.ignored && r.SessionID == "") {
+			if got := appended(t, stateless, r); (got.Skipped == "stateless session") != (test.ignored && r.SessionID == "") {
 				t.Errorf("%s: stateless %s of %+v: %+v", test.name, test.pattern, r, got)
 			}
-			e = enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}, SkipStateless: &no}})
-			if got := appended(t, e, r); got.Added != 1 {
+			if got := appended(t, writing, r); got.Added != 1 {
 				t.Errorf("%s: stateless sessions are written: %+v", test.name, got)
 			}
 		}

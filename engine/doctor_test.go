@@ -83,6 +83,7 @@ func TestDoctorRepairsTalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
 	}
+	t.Parallel()
 	whole, names := talkFile(t)
 	path := newFile(t)
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
@@ -110,6 +111,7 @@ func TestDoctorRepairsMemories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
 	}
+	t.Parallel()
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}
 	e := openFile(t, path, o)

@@ -75,6 +75,7 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	e := openDemo(t, static.New())
 	seen := map[string]bool{}
 	for name, w := range manyWeights() {

@@ -38,6 +38,7 @@ func indexForEver(path string) error {
 // TestKilledWhileIndexing kills at random moments, often in the midst of making the index. The file opens without the extension,
 // and an index that says it is fresh is.
 func TestKilledWhileIndexing(t *testing.T) {
+	t.Parallel()
 	o := withFTS(t)
 	kills := 20
 	if testing.Short() {

@@ -67,6 +67,7 @@ func TestRawScoresOfFTS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	e := enginetest.Open(t, withFTS(t))
 	rng := rand.New(rand.NewPCG(10, 2000))
 	words := manyScripts(rng)
@@ -135,6 +136,7 @@ func TestRawScoresOfFTS(t *testing.T) {
 
 // TestFTSIsNeverOld: whatever changes words makes the index stale, whatever does not leaves it, also after reopening.
 func TestFTSIsNeverOld(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	path, o := newFile(t), withFTS(t)
 	e := openFile(t, path, o)

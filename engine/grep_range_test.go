@@ -163,6 +163,7 @@ func TestGrepComesToItsEnd(t *testing.T) {
 
 // TestGrepGoesOn searches more often than the tables of what is asked last.
 func TestGrepGoesOn(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Threads: 1})
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "one wren"}, {Text: "two wrens"}, {Text: "an owl"}}})
 	for i := range 450 {

@@ -239,13 +239,14 @@ func TestManyRecalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Threads: 1})
 	tagged(t, e)
 	questions := []engine.RecallQuery{
 		{Text: "crane harbour", Kinds: onlyMessages}, {Text: "crane", Kinds: onlyMessages, Conversations: []string{"talk 1"}}, {Text: "ship proj:harbour", Kinds: onlyMessages},
 	}
 	want := answersOf(t, e, questions)
-	for i := range 450 {
+	for i := range 250 {
 		n := i % len(questions)
 		got, err := answerOf(e, questions[n])
 		if diff := differs(want[n], got); err != nil || diff != "" {

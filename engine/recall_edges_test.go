@@ -20,6 +20,7 @@ func TestOddStoresAndQuestions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	turn := func(texts ...string) func(*testing.T, *engine.Engine) {
 		return func(t *testing.T, e *engine.Engine) {
 			messages := make([]engine.Message, len(texts))

@@ -181,6 +181,7 @@ func TestSignalsEqualASecondImplementation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	for seed := range uint64(1) {
 		e, k := randomTalk(t, rand.New(rand.NewPCG(seed, 1)))
 		seen := map[string]int{}
@@ -227,6 +228,7 @@ func TestWeightOfZero(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	e, k := randomTalk(t, rand.New(rand.NewPCG(3, 1)))
 	for _, name := range slices.Sorted(mapKeys(zeroes)) {
 		changed := 0

@@ -202,6 +202,7 @@ func TestColumnsEqualASecondImplementation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
 	}
+	t.Parallel()
 	memories := randomMemories(200)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	importCorpus(t, e, memories)

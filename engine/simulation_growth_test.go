@@ -16,6 +16,7 @@ import (
 
 // TestContextStaysSmall: whatever is said, the context stays within its budget, and all that was said is there, byte for byte.
 func TestContextStaysSmall(t *testing.T) {
+	t.Parallel()
 	const budget, batch = 2000, 20
 	turns := 1000
 	if os.Getenv(longRuns) != "" {

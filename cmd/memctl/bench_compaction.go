@@ -35,6 +35,7 @@ how much is there or among what the question expands (reachable_3), how much a p
 	f := cmd.Flags()
 	f.StringVar(&c.Data, "data", "", "the conversations and their questions")
 	f.IntVar(&c.Conversations, "conversations", 0, "only the first so many (default all)")
+	f.IntVar(&c.Questions, "questions", 0, "only so many of each conversation, spread evenly (default all)")
 	f.IntVar(&c.Budget, "budget", 8000, "tokens of the context")
 	f.IntVar(&c.Tail, "tail", 32, "newest messages that stay as they are")
 	f.IntVar(&c.Chunk, "chunk", 2000, "tokens of messages that become a summary")
