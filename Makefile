@@ -12,8 +12,8 @@ build: ## build bin/memctl
 demo: build ## import a small history, ask it five questions
 	@./$(BIN) demo
 
-test: ## run all tests
-	$(GO) test -timeout 20m ./...
+test: ## run all tests, those of the engine first: they take longest
+	$(GO) test -timeout 20m ./engine ./...
 
 race: ## run the engine's tests under the race detector
 	$(GO) test -race -short -timeout 20m ./engine/...
