@@ -25,6 +25,7 @@ func added(t *testing.T, e *engine.Engine, r engine.AddBlocksRequest) *engine.Ad
 var call = engine.Block{Type: engine.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"path":"marsh"}`, Key: "a2", Raw: []byte(`{"exact": 1}`)}
 
 func TestAddBlocks(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	kinds := []engine.Kind{engine.MessageKind}
 	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
@@ -62,6 +63,7 @@ func TestAddBlocks(t *testing.T) {
 }
 
 func TestAddBlocksToWhatIsNoText(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
 		{Role: "assistant", Key: "empty", Blocks: []engine.Block{}}, {Role: "assistant", Key: "thinks", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "hm"}}},
@@ -84,6 +86,7 @@ func TestAddBlocksToWhatIsNoText(t *testing.T) {
 }
 
 func TestAddBlocksUnderASummary(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Key: "a1", Role: "assistant", Text: "I look."}, {Text: "well"}}}).IDs
 	leaf := madeSummary(t, e, "c", "looks", ids[:1]...)
@@ -118,6 +121,7 @@ func TestAddBlocksAtOnce(t *testing.T) {
 }
 
 func TestAddBlocksRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	id := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Key: "m", Text: "x"}}}).IDs[0]
 	good := []engine.Block{{Type: engine.TextBlock, Text: "more"}}

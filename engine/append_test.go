@@ -23,6 +23,7 @@ func appended(t *testing.T, e *engine.Engine, r engine.AppendRequest) *engine.Ap
 }
 
 func TestAppend(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, NewID: countedIDs(), Now: clock.now})
 	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
@@ -71,6 +72,7 @@ func TestAppend(t *testing.T) {
 }
 
 func TestAppendIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for _, test := range []struct {
 		message engine.Message
@@ -107,6 +109,7 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 }
 
 func TestScopeOfAConversation(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	say := []engine.Message{{Text: "x"}}
 	for _, test := range []struct {
@@ -149,6 +152,7 @@ func TestScopeOfAConversation(t *testing.T) {
 }
 
 func TestMessagesInPages(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	var say []engine.Message
 	for range 130 {

@@ -94,6 +94,7 @@ func crookedTalk() []engine.Message {
 }
 
 func TestAssembledForms(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	talked(t, e, crookedTalk()...)
 	leaf := summarised(t, e, "A greeting.\nExpand for details about: the greeting", 1, 2)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAssembleShortensResults(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	talked(t, e, turn("user old "+long(50)), turn("user q"), turn("assistant >t1 >t2 >t3"), turn("tool <t1 "+long(100)), turn("tool <t2 "+long(300)),
 		turn("tool <t3 x"), turn("assistant a "+long(20)))
@@ -55,6 +56,7 @@ func TestAssembleShortensResults(t *testing.T) {
 
 // TestAssembleLooksBackForTheUser: an agent may work on for long without a word from its user.
 func TestAssembleLooksBackForTheUser(t *testing.T) {
+	t.Parallel()
 	for _, user := range []int{-1, 0, 40, 399} {
 		t.Run(fmt.Sprint(user), func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{})
@@ -84,6 +86,7 @@ func TestAssembleLooksBackForTheUser(t *testing.T) {
 
 // TestTailIsTheSameForCompaction: hosts that give results of tools as a user's messages say nothing of the user's with them.
 func TestTailIsTheSameForCompaction(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: engine.ConversationOptions{FreshTailCount: 2}})
 	all := []engine.Message{turn("user " + long(50)), turn("assistant " + long(50)), turn("user q")}
 	for i := range 100 {
@@ -104,6 +107,7 @@ func TestTailIsTheSameForCompaction(t *testing.T) {
 }
 
 func TestProvidersTakeAnyNames(t *testing.T) {
+	t.Parallel()
 	call := func(id, tool, input string) engine.Block {
 		return engine.Block{Type: engine.ToolCallBlock, CallID: id, Tool: tool, Input: input}
 	}

@@ -104,6 +104,7 @@ func summarised(t testing.TB, e *engine.Engine, text string, from, to int) (id s
 }
 
 func TestAssembleWithinABudget(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for i := range 6 {
 		talked(t, e, engine.Message{Text: fmt.Sprint(i) + long(10)[1:]})
@@ -139,6 +140,7 @@ func TestAssembleWithinABudget(t *testing.T) {
 }
 
 func TestAssembleTail(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{FreshTailCount: 3, MaxAssemblyTokens: 60}})
 	talked(t, e, turn("user "+long(10)), turn("assistant "+long(10)), turn("user "+long(10)), turn("assistant "+long(10)), turn("assistant "+long(10)))
 	for _, test := range []struct {
@@ -165,6 +167,7 @@ func TestAssembleTail(t *testing.T) {
 }
 
 func TestAssembleByPrompt(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, s := range []string{"apple pie recipe text for every Sunday..", "database migration plan of the next week", "weather talk today, and then some more....", "apple database notes, all in one place..", "so what now is to be done with all that"} {
 		talked(t, e, engine.Message{Text: (s + "....")[:40]})
@@ -201,6 +204,7 @@ func TestAssembleByPrompt(t *testing.T) {
 
 // TestAssembleByPromptPassesOverTheLarge: what can't be shown takes no room from what can.
 func TestAssembleByPromptPassesOverTheLarge(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	talked(t, e, turn("user the crane"), turn("user "+strings.Repeat("crane pier ", 100)))
 	filler := make([]engine.Message, 200)
@@ -225,6 +229,7 @@ func TestAssembleByPromptPassesOverTheLarge(t *testing.T) {
 }
 
 func TestAssemblePairs(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name         string
 		said         []string
@@ -268,6 +273,7 @@ func TestAssemblePairs(t *testing.T) {
 }
 
 func TestAssembleThinking(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	talked(t, e, turn("user q"),
 		engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "secret"}}},
@@ -283,6 +289,7 @@ func TestAssembleThinking(t *testing.T) {
 }
 
 func TestAssembleSummaries(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	n := 0
 	e := enginetest.Open(t, engine.Options{Now: clock.now, NewID: func(prefix string, _ time.Time) string {
@@ -342,6 +349,7 @@ all of it
 }
 
 func TestAssembleLive(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	talked(t, e, turn("user stored"))
 	live := []engine.Message{turn("user live"), turn("assistant >t1")}
@@ -377,6 +385,7 @@ func TestAssembleLive(t *testing.T) {
 }
 
 func TestAssembleRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "mine", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}}); err != nil {
 		t.Fatal(err)

@@ -105,6 +105,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 
 // TestEveryFaultIsTried compares the tables with the statements, so that a new fault needs a line there, and in what Doctor says.
 func TestEveryFaultIsTried(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{}
 	for _, name := range sqlfiles.QueryNames() {
 		if !strings.HasPrefix(name, "check") {

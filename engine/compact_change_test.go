@@ -12,6 +12,7 @@ import (
 
 // TestAppendedMeanwhile: what is said while the model thinks is no reason to stop, however much it is.
 func TestAppendedMeanwhile(t *testing.T) {
+	t.Parallel()
 	var e *engine.Engine
 	n := 0
 	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) {
@@ -31,6 +32,7 @@ func TestAppendedMeanwhile(t *testing.T) {
 // TestRewrittenMeanwhile: a summary whose sources get another text while the model reads the old one is planned anew, so that its counters
 // are right.
 func TestRewrittenMeanwhile(t *testing.T) {
+	t.Parallel()
 	var e *engine.Engine
 	rewritten := false
 	llm := &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
@@ -59,6 +61,7 @@ func TestRewrittenMeanwhile(t *testing.T) {
 
 // TestLengthenedMeanwhile: a leaf of a message that gets more blocks while the model reads it is planned anew, so that what was added is read too.
 func TestLengthenedMeanwhile(t *testing.T) {
+	t.Parallel()
 	var e *engine.Engine
 	var second string
 	llm := &enginetest.LLM{}
@@ -82,6 +85,7 @@ func TestLengthenedMeanwhile(t *testing.T) {
 // TestPurgedMeanwhile: what is purged while the model reads it comes back in no summary, be it a message, or in a summary that was its source
 // or stood before it.
 func TestPurgedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		when  string
 		reads func(prompt string) bool // what is purged then

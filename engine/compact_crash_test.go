@@ -112,7 +112,7 @@ func TestKilledBetweenStatements(t *testing.T) {
 			switch {
 			case testing.Short():
 				stride = 7
-			case os.Getenv(longRuns) == "" && deed.name != "compact":
+			case !longRun("kills") && deed.name != "compact":
 				stride = 3
 			}
 			states := statesOf(t, original, deed.do)

@@ -45,6 +45,10 @@ var errDown = errors.New("503 model is down")
 
 // TestEscalation: what becomes of answers to a leaf of 30 tokens (G1 to G9).
 func TestEscalation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
+	t.Parallel()
 	tokens := func(n int) string { return strings.Repeat("gist ", n)[:4*n] }
 	echo := func(prompt string) string { _, rest, _ := strings.Cut(prompt, "[2026-"); return "[2026-" + rest[:110] }
 	for _, test := range []struct {
@@ -96,6 +100,7 @@ func TestEscalation(t *testing.T) {
 
 // TestFailureKeepsWhatWasDone: an error comes with what the sweep had done before.
 func TestFailureKeepsWhatWasDone(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: answers(enginetest.Tokens(5), errDown), Conversation: small(2, 50)})
 	said(t, e, "talk", times(20, 10)...)
 	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 200})
@@ -110,6 +115,7 @@ func TestFailureKeepsWhatWasDone(t *testing.T) {
 }
 
 func TestBreaker(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	llm := answers(enginetest.Refused{})
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50)})
@@ -134,6 +140,7 @@ func TestBreaker(t *testing.T) {
 }
 
 func TestSpendGuard(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	llm := summing(5, 5)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SummaryMaxCalls = 3 })})
@@ -214,6 +221,7 @@ func TestAppendNeverWaits(t *testing.T) {
 
 // TestConflict: what left the context meanwhile makes the pass plan anew.
 func TestConflict(t *testing.T) {
+	t.Parallel()
 	var e *engine.Engine
 	n := 0
 	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) {

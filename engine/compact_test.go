@@ -103,6 +103,10 @@ func compactTalk(t *testing.T, e *engine.Engine, r engine.CompactRequest) *engin
 }
 
 func TestSweeps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		options engine.ConversationOptions
@@ -146,6 +150,7 @@ func TestSweeps(t *testing.T) {
 }
 
 func TestSweepShowsWhatCameBefore(t *testing.T) {
+	t.Parallel()
 	llm := summing(5, 5)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(4, 50)})
 	said(t, e, "talk", times(20, 10)...)
@@ -157,6 +162,7 @@ func TestSweepShowsWhatCameBefore(t *testing.T) {
 }
 
 func TestCondensedCounters(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: summing(10, 8), Conversation: small(2, 100, fanouts(2, 10))})
 	said(t, e, "talk", times(12, 50)...)
 	compactTalk(t, e, engine.CompactRequest{Force: true})
@@ -167,6 +173,7 @@ func TestCondensedCounters(t *testing.T) {
 }
 
 func TestIncremental(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		options engine.ConversationOptions
@@ -195,6 +202,7 @@ func TestIncremental(t *testing.T) {
 }
 
 func TestLeafRow(t *testing.T) {
+	t.Parallel()
 	llm := summing(5, 5)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 20)})
 	first, second := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 1, 2, 3, 9, 59, 0, time.UTC)
@@ -222,6 +230,7 @@ func TestLeafRow(t *testing.T) {
 
 // TestPairs: a leaf never parts a call from its result (C10).
 func TestPairs(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 20)})
 	r := engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{
 		{Text: enginetest.Tokens(10)},
@@ -238,6 +247,7 @@ func TestPairs(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 100)})
 	said(t, e, "talk", 1)
 	for _, test := range []struct {
@@ -271,6 +281,7 @@ func TestReasons(t *testing.T) {
 
 // TestSmallMessages: a leaf is made of as many messages as it takes, however small they are, and of the oldest ones.
 func TestSmallMessages(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000)})
 	for range 4 {
 		said(t, e, "talk", times(1000, 1)...)
@@ -287,6 +298,7 @@ func TestSmallMessages(t *testing.T) {
 
 // TestCompactNothing: an empty context has nothing to compact, in any mode.
 func TestCompactNothing(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: small(2, 100)})
 	said(t, e, "talk", times(5, 10)...)
 	none := 99

@@ -233,6 +233,7 @@ func TestEveryConversationOptionActs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: two files for every option")
 	}
+	t.Parallel()
 	left := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[conversationOptions]()) {
 		left[f.Tag.Get("toml")] = true

@@ -17,6 +17,7 @@ import (
 
 // TestConversationsByKeyAndSession appends a message at a time, and says in which conversation it lands.
 func TestConversationsByKeyAndSession(t *testing.T) {
+	t.Parallel()
 	for name, steps := range map[string][]struct {
 		request engine.AppendRequest
 		lands   int // number of the conversation, in the order they are made
@@ -54,6 +55,7 @@ func TestConversationsByKeyAndSession(t *testing.T) {
 }
 
 func TestArchivedSessionsAreReusedOnlyWithoutAKey(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for key, same := range map[string]bool{"": true, "k": false} {
 		r := engine.AppendRequest{SessionKey: key, SessionID: "s" + key, Messages: []engine.Message{{Text: "x"}}}
@@ -68,6 +70,7 @@ func TestArchivedSessionsAreReusedOnlyWithoutAKey(t *testing.T) {
 }
 
 func TestConversationsByTheEndingOfTheirID(t *testing.T) {
+	t.Parallel()
 	bodies, n := []string{"cccccccc22222222", "aaaaaaaa11111111", "bbbbbbbb11111111"}, 0
 	e := enginetest.Open(t, engine.Options{NewID: func(prefix string, _ time.Time) string {
 		n++
@@ -102,6 +105,7 @@ func TestConversationsByTheEndingOfTheirID(t *testing.T) {
 }
 
 func TestParents(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	say := []engine.Message{{Text: "x"}}
 	id := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).ConversationID
@@ -157,6 +161,7 @@ func TestGates(t *testing.T) {
 
 // TestGateOfAnID: a gate keeps out what names a conversation by its id, or by the session that it is in, and so what goes on in it.
 func TestGateOfAnID(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/mallard.db"
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	first := appended(t, e, engine.AppendRequest{SessionKey: "agent:x", SessionID: "s", Messages: []engine.Message{{Text: "x"}}})
@@ -206,6 +211,7 @@ func TestConversationOptionsRefuse(t *testing.T) {
 
 // TestAppendAfterItWasArchived: a batch whose messages were known under the name of a conversation that is archived is new in the next one.
 func TestAppendAfterItWasArchived(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
 	var say []engine.Message
 	for i := range 8 {
@@ -226,6 +232,7 @@ func TestAppendAfterItWasArchived(t *testing.T) {
 
 // TestEstimatorOfAConversation: a conversation keeps the estimator that it began with.
 func TestEstimatorOfAConversation(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/mallard.db"
 	var tokens []int
 	for _, estimator := range []string{"weighted", "chars4"} {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestCursors(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	say := engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "x", Key: "k"}},

@@ -22,6 +22,7 @@ func described(t *testing.T, e *engine.Engine, r engine.DescribeRequest) *engine
 }
 
 func TestDescribeASummary(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, names := tree(t, e)
 	d := described(t, e, engine.DescribeRequest{ID: ids["D1"], TokenCap: 70})
@@ -63,6 +64,7 @@ func TestDescribeASummary(t *testing.T) {
 }
 
 func TestDescribeAMessage(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
 	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
@@ -92,6 +94,7 @@ func TestDescribeAMessage(t *testing.T) {
 }
 
 func TestDescribeTheRest(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	m := stored(t, e, engine.RememberRequest{ID: "mem_aaa111222", Text: "Ines takes the night train"})
 	stored(t, e, engine.RememberRequest{ID: "mem_bbb111222", Text: "another"})

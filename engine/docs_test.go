@@ -93,6 +93,7 @@ func documentedQueries(t *testing.T) (queries []string) {
 
 // TestDocumentedQueries: each works through the engine, and in a plain DuckDB on a snapshot, and finds something.
 func TestDocumentedQueries(t *testing.T) {
+	t.Parallel()
 	e := openDemo(t, static.New())
 	out := newFile(t)
 	if err := e.Snapshot(t.Context(), out); err != nil {
@@ -126,6 +127,7 @@ func TestDocumentedQueries(t *testing.T) {
 
 // TestDocumentedBM25: the query that ranks in plain SQL gives the scores of the engine's lexical channel.
 func TestDocumentedBM25(t *testing.T) {
+	t.Parallel()
 	e := openDemo(t, nil)
 	for _, query := range documentedQueries(t) {
 		_, rest, found := strings.Cut(query, "words('")
@@ -161,6 +163,7 @@ func TestDocumentedBM25(t *testing.T) {
 
 // TestDocumentedSchema compares views, tables, columns and macros of the page with the file's.
 func TestDocumentedSchema(t *testing.T) {
+	t.Parallel()
 	e := openDemo(t, static.New())
 	columns, macros := map[string][]string{}, []string{}
 	for _, row := range rowsOf(t, e, `
@@ -212,6 +215,7 @@ func TestDocumentedSchema(t *testing.T) {
 
 // TestDocumentedAgent: the code of the page is that of the example, which runs.
 func TestDocumentedAgent(t *testing.T) {
+	t.Parallel()
 	example, err := os.ReadFile("example_agent_test.go")
 	if err != nil {
 		t.Fatal(err)
@@ -229,6 +233,7 @@ func TestDocumentedAgent(t *testing.T) {
 
 // TestDocumentedWeights compares names, defaults and ranges of the page with the engine's.
 func TestDocumentedWeights(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	var table docTable
 	for _, found := range tablesOf(t, page(t, "recall.md")) {
@@ -291,6 +296,7 @@ func TestDocumentedWeights(t *testing.T) {
 
 // TestDocumentedExample evaluates the steps of the worked example.
 func TestDocumentedExample(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	steps := 0
 	for _, table := range tablesOf(t, page(t, "recall.md")) {

@@ -57,6 +57,7 @@ func walked(x *engine.Expansion, names map[string]string) string {
 }
 
 func TestExpand(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, names := tree(t, e)
 	for _, test := range []struct {
@@ -114,6 +115,7 @@ func TestExpand(t *testing.T) {
 }
 
 func TestExpandGivesEverythingWhole(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
 	call := []engine.Block{{Type: engine.ThinkingBlock, Text: "hm"}, {Type: engine.TextBlock, Text: "let me look"},
@@ -164,6 +166,7 @@ func TestExpandGivesEverythingWhole(t *testing.T) {
 }
 
 func TestExpandOfACycleEnds(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, names := tree(t, e)
 	const cycle = "UPDATE summary_sources SET source = ? WHERE summary_id = ? AND source = ?"
@@ -187,6 +190,7 @@ func TestExpandOfACycleEnds(t *testing.T) {
 }
 
 func TestExpandRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
 	one := []string{ids["D1"]}
@@ -206,6 +210,7 @@ func TestExpandRefuses(t *testing.T) {
 }
 
 func TestExpandSeesWhatTheAgentMayRead(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	said := appended(t, e, engine.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []engine.Message{{Text: "a secret"}}})
 	made, err := e.AddSummaries(t.Context(), "own", func([]string) engine.Made { return engine.Made{Text: "secret", Tokens: 1, Sources: said.IDs} })

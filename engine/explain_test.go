@@ -105,6 +105,7 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 }
 
 func TestWordsAloneCountWhereTheyFitExactly(t *testing.T) {
+	t.Parallel()
 	e := openDemo(t, static.New())
 	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "What was behind HB-455?", Explain: true, Limit: 1})
 	if err != nil || len(result.Hits) != 1 {
@@ -140,6 +141,7 @@ func harbourTalk(t *testing.T) (e *engine.Engine, ids []string) {
 }
 
 func TestExplanationOfATurn(t *testing.T) {
+	t.Parallel()
 	e, ids := harbourTalk(t)
 	result, err := e.Recall(t.Context(), engine.RecallQuery{
 		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []engine.Kind{engine.MessageKind}, Explain: true,
@@ -203,6 +205,7 @@ func TestExplanationOfATurn(t *testing.T) {
 }
 
 func TestWithoutExplainNothingIsExplained(t *testing.T) {
+	t.Parallel()
 	e, _ := harbourTalk(t)
 	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Kinds: []engine.Kind{engine.MessageKind}})
 	if err != nil || len(result.Hits) == 0 {
@@ -220,6 +223,7 @@ func TestWithoutExplainNothingIsExplained(t *testing.T) {
 
 // A deferred hit names the better one that says the same.
 func TestExplanationOfADeferredHit(t *testing.T) {
+	t.Parallel()
 	model := plotted{dims: 3, vectors: map[string][]float32{"crane": {1, 0, 0}, "the crane": {1, 0, 0}, "a crane there": {0.99, 0.14106736, 0}, "no ferry": {0.8, -0.6, 0}}}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for i, text := range []string{"the crane", "a crane there", "no ferry"} {
@@ -236,6 +240,7 @@ func TestExplanationOfADeferredHit(t *testing.T) {
 
 // The backend fts finds the words; what they are worth in an explanation comes from postings, and is the same.
 func TestExplanationWithFTS(t *testing.T) {
+	t.Parallel()
 	o := withFTS(t)
 	o.Lexical = engine.FTSBackend
 	e := enginetest.Open(t, o)

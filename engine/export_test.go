@@ -46,6 +46,7 @@ func imported(t *testing.T, e *engine.Engine, lines string, want engine.Imported
 }
 
 func TestExportOfAnImportIsTheSame(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	imported(t, e, fullLine, engine.Imported{Lines: 1, Created: 1})
@@ -89,6 +90,7 @@ func TestExportOfAnImportIsTheSame(t *testing.T) {
 }
 
 func TestExportFilters(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for i, scope := range []string{"global", "agent:scout", "user:ines"} {
 		stored(t, e, engine.RememberRequest{ID: fmt.Sprint("mem_", i), Text: "x", Scope: scope})

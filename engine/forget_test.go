@@ -13,6 +13,7 @@ import (
 )
 
 func TestForget(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
 	tea := stored(t, e, engine.RememberRequest{Text: "Ines likes green tea", Scope: "agent:scout"})
@@ -60,6 +61,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	first := stored(t, e, engine.RememberRequest{ID: "mem_first", Text: "the release is on Monday"})
 	second, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: first.ID, By: engine.RememberRequest{ID: "mem_second", Text: "the release is on Tuesday"}})

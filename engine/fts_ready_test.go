@@ -52,6 +52,7 @@ func ready(t *testing.T, e *Engine, refresh bool) (ok bool, notice string) {
 }
 
 func TestFTSReady(t *testing.T) {
+	t.Parallel()
 	path, o := filepath.Join(t.TempDir(), "mallard.db"), withExtension(t)
 	want := func(e *Engine, refresh, ok bool, says string) {
 		t.Helper()
@@ -93,6 +94,7 @@ func TestFTSReady(t *testing.T) {
 
 // TestFTSMarkAndRollback: a write that is rolled back leaves the index fresh, and the next one makes it stale.
 func TestFTSMarkAndRollback(t *testing.T) {
+	t.Parallel()
 	e := opened(t, ":memory:", withExtension(t))
 	broken := errors.New("broken off")
 	for range 2 {
@@ -119,6 +121,7 @@ func TestFTSMarkAndRollback(t *testing.T) {
 
 // TestFTSPostings: the extension's index has, of every term and kind, exactly what postings have.
 func TestFTSPostings(t *testing.T) {
+	t.Parallel()
 	e := opened(t, ":memory:", withExtension(t))
 	ctx := t.Context()
 	_, err1 := e.RememberMany(ctx, []RememberRequest{
@@ -275,6 +278,7 @@ func TestFTSWhileOthersWrite(t *testing.T) {
 
 // TestFTSTextCounts: a term stands in the text as often as it counts, or in all texts twice as often.
 func TestFTSTextCounts(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		frequency map[string]float32
 		doubled   bool
@@ -304,6 +308,7 @@ func TestFTSTextCounts(t *testing.T) {
 
 // TestSealWithFTS: the extension opens no way out of an engine that reads.
 func TestSealWithFTS(t *testing.T) {
+	t.Parallel()
 	path, o := filepath.Join(t.TempDir(), "mallard.db"), withExtension(t)
 	opened(t, path, o).Close()
 	o.ReadOnly = true

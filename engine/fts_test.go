@@ -223,6 +223,7 @@ func TestFTSIsNeverOld(t *testing.T) {
 
 // TestRebuildMakesFTS where there is one, and the extension; without, it is stale.
 func TestRebuildMakesFTS(t *testing.T) {
+	t.Parallel()
 	path, o := newFile(t), withFTS(t)
 	e := openFile(t, path, o)
 	stock(t, e)
@@ -289,6 +290,7 @@ func TestFTSCancelled(t *testing.T) {
 
 // TestFTSGivesSpaceBack: an index that is made anew takes the place of the old one in the file, not more.
 func TestFTSGivesSpaceBack(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, withFTS(t))
 	rng := rand.New(rand.NewPCG(5, 5))
 	many := make([]engine.RememberRequest, 5000)
@@ -315,6 +317,7 @@ func TestFTSGivesSpaceBack(t *testing.T) {
 
 // TestFTSReadOnly: what can't be written is used while it is fresh.
 func TestFTSReadOnly(t *testing.T) {
+	t.Parallel()
 	path, o := newFile(t), withFTS(t)
 	readOnly := o
 	readOnly.ReadOnly = true
@@ -335,6 +338,7 @@ func TestFTSReadOnly(t *testing.T) {
 
 // TestFTSWithoutExtension: a file that has the index is one like any other where the extension is not loaded, and its snapshot has none.
 func TestFTSWithoutExtension(t *testing.T) {
+	t.Parallel()
 	path, o := newFile(t), withFTS(t)
 	e := openFile(t, path, o)
 	stock(t, e)
@@ -383,6 +387,7 @@ func TestFTSWithoutExtension(t *testing.T) {
 }
 
 func TestFTSThatCannotBeLoaded(t *testing.T) {
+	t.Parallel()
 	garbage := newFile(t)
 	if err := os.WriteFile(garbage, []byte("no extension"), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestGetByTheEndingOfAnID(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, r := range []engine.RememberRequest{
 		{ID: "mem_aaa111222", Text: "one"},
@@ -55,6 +56,7 @@ func TestGetByTheEndingOfAnID(t *testing.T) {
 }
 
 func TestGetGivesForgottenMemories(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	m := stored(t, e, engine.RememberRequest{Text: "x"})
 	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: m.ID, Reason: "wrong"}); err != nil {
@@ -66,6 +68,7 @@ func TestGetGivesForgottenMemories(t *testing.T) {
 }
 
 func TestShortID(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	m := stored(t, e, engine.RememberRequest{Text: "x"})
 	short := engine.ShortID(m.ID)

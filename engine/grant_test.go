@@ -24,6 +24,7 @@ func granted(t *testing.T, e *engine.Engine, r engine.GrantRequest) *engine.Gran
 }
 
 func TestGrantIsOneBudgetOverCalls(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	ids, names := tree(t, e)
@@ -76,6 +77,7 @@ func TestGrantIsOneBudgetOverCalls(t *testing.T) {
 }
 
 func TestGrantRefuses(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	ids, _ := tree(t, e)
@@ -144,6 +146,7 @@ func TestGrantRefuses(t *testing.T) {
 }
 
 func TestGrantIsNoMoreThanItsIssuerMay(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	said := appended(t, e, engine.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []engine.Message{{Text: "a secret"}}}).IDs
 	if _, err := e.CreateGrant(t.Context(), engine.GrantRequest{Issuer: "teo", Conversations: []string{"own"}}); !errors.Is(err, engine.ErrNotFound) {
@@ -163,6 +166,7 @@ func TestGrantIsNoMoreThanItsIssuerMay(t *testing.T) {
 }
 
 func TestGrantCoversFiles(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
 	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
 		{Text: strings.Repeat("tides of the north ", 40)}, {Text: strings.Repeat("tides of the south ", 40)}}})

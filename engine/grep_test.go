@@ -175,6 +175,7 @@ func TestGrepShowsWhere(t *testing.T) {
 }
 
 func TestGrepLooksIntoToolsButNotIntoThoughts(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
 		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "a walrus, perhaps"}, {Type: engine.TextBlock, Text: "looking"},
@@ -220,6 +221,7 @@ func TestGrepLooksIntoToolsButNotIntoThoughts(t *testing.T) {
 }
 
 func TestGrepLooksIntoFiles(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
 		{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "the water is low"}, {Type: engine.FileBlock, FileName: "tide.md", Text: "low water at six"}}},
@@ -250,6 +252,7 @@ func TestGrepLooksIntoFiles(t *testing.T) {
 
 // TestGrepPassesOverFrames: what merely stands in the frame of references takes no place of a hit.
 func TestGrepPassesOverFrames(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	say := []engine.Message{{Text: "an exploration, truly"}}
 	for range 5 {
@@ -264,6 +267,7 @@ func TestGrepPassesOverFrames(t *testing.T) {
 
 // TestGrepRanksWhatIsSetAside: polls and records of the host, which the index has not, take their places among what it has.
 func TestGrepRanksWhatIsSetAside(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	var say []engine.Message
 	for range 60 {

@@ -26,6 +26,10 @@ func dialogue(said ...string) (all []engine.Message) {
 }
 
 func TestPruneHeartbeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		lines []string
@@ -72,6 +76,7 @@ func TestPruneHeartbeats(t *testing.T) {
 }
 
 func TestHeartbeatsAreSetAsideAsTheyCome(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{PruneHeartbeats: true}})
 	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u Hello", "a Hi", "u "+poll)})
 	second := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("a HEARTBEAT_OK")})
@@ -90,6 +95,7 @@ func TestHeartbeatsAreSetAsideAsTheyCome(t *testing.T) {
 }
 
 func TestHeartbeatsUnderASummaryStay(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u "+poll, "a call x", "a HEARTBEAT_OK")}).IDs
 	madeSummary(t, e, "c", "polled", ids[:2]...)

@@ -279,6 +279,9 @@ func faithful(t *testing.T, e *engine.Engine) {
 
 // TestDeepAndLong: what is nested or repeated past reason is refused, not tried.
 func TestDeepAndLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
 	ctx := t.Context()
 	e := enginetest.Open(t, engine.Options{})
 	const n = 20_000

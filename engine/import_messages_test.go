@@ -40,6 +40,7 @@ func messagesOf(t *testing.T, e *engine.Engine, conversation string) []*engine.M
 }
 
 func TestImportMessages(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	messagesImported(t, e, talk, engine.ImportRequest{DryRun: true}, engine.Imported{Lines: 6})
 	if all, err := e.Conversations(t.Context(), ""); err != nil || len(all) != 0 {
@@ -71,6 +72,7 @@ func TestImportMessages(t *testing.T) {
 }
 
 func TestImportMessagesHalfwayThenWhole(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	lines := strings.SplitAfter(talk, "\n")
 	messagesImported(t, e, strings.Join(lines[:6], ""), engine.ImportRequest{}, engine.Imported{Lines: 5, Created: 5})
@@ -87,6 +89,7 @@ func TestImportMessagesHalfwayThenWhole(t *testing.T) {
 }
 
 func TestImportMessagesReportsLines(t *testing.T) {
+	t.Parallel()
 	lines := strings.Join([]string{
 		"\ufeff" + `{"conversation": "a", "text": "one"}` + "\r",
 		`{"conversation": "a", "text": "  "}`,
@@ -115,6 +118,7 @@ func TestImportMessagesReportsLines(t *testing.T) {
 }
 
 func TestImportMessagesInManyTransactions(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for i := range 2500 {
 		fmt.Fprintf(&b, `{"conversation": "c", "text": "turn %d"}`+"\n", i)
@@ -128,6 +132,7 @@ func TestImportMessagesInManyTransactions(t *testing.T) {
 }
 
 func TestImportMessagesWithBlocks(t *testing.T) {
+	t.Parallel()
 	lines := strings.Join([]string{
 		`{"conversation": "a", "role": "assistant", "text": "I look.", "blocks": [{"type": "text", "text": "I look."}, {"type": "tool_call", "call_id": "t", "tool": "read", "input": "{}"}]}`,
 		`{"conversation": "a", "role": "tool", "blocks": [{"type": "tool_result", "call_id": "t", "output": "reeds"}], "set_aside": "off_branch"}`,

@@ -44,6 +44,10 @@ func filesOf(t *testing.T, e *engine.Engine, conversation string) (files []*engi
 }
 
 func TestLargeContentsAreKeptApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
+	t.Parallel()
 	body := strings.Repeat("word\n", 40)
 	brief := "a few words"
 	for _, test := range []struct {
@@ -147,6 +151,7 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 }
 
 func TestFilesThatCameAsBytes(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	picture, page := []byte("\x89PNG\r\n\x1a\n\xff\x00"), []byte("a,b\n1,2\n")
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: []engine.Block{
@@ -174,6 +179,7 @@ func TestFilesThatCameAsBytes(t *testing.T) {
 }
 
 func TestReferencesAreFoundByTheirSummary(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, largeAtTwenty)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "zebra things " + strings.Repeat("and more ", 30)}}})
 	for range 2 {
@@ -190,6 +196,7 @@ func TestReferencesAreFoundByTheirSummary(t *testing.T) {
 }
 
 func TestReadLargeFile(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, largeAtTwenty)
 	body := "één\nтри\n日本語\n𝄞𝄞𝄞\n\nlast line, with no end" + strings.Repeat(".", 60)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: body}}})
@@ -248,6 +255,7 @@ func TestReadLargeFile(t *testing.T) {
 }
 
 func TestLargeFilesOfOthers(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, largeAtTwenty)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: strings.Repeat("secret ", 40)}}})
 	files, _ := filesOf(t, e, "c")
@@ -265,6 +273,10 @@ func TestLargeFilesOfOthers(t *testing.T) {
 
 // TestTheLargestLieInTheFolder has a text of twenty megabytes.
 func TestTheLargestLieInTheFolder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	body := strings.Repeat("twenty megabytes of reed\n", 20<<20/25)
@@ -312,6 +324,7 @@ func TestTheLargestLieInTheFolder(t *testing.T) {
 
 // TestASecondCopy: what is left beside a copy that was deleted is not written through, for it is the original.
 func TestASecondCopy(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	path, copied := filepath.Join(folder, "mallard.db"), filepath.Join(folder, "copy.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
@@ -361,6 +374,7 @@ func TestASecondCopy(t *testing.T) {
 }
 
 func TestNothingIsPutBesideAFileThatIsOnlyRead(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	if err := enginetest.OpenAt(t, path, engine.Options{}).Close(); err != nil {
 		t.Fatal(err)
@@ -373,6 +387,7 @@ func TestNothingIsPutBesideAFileThatIsOnlyRead(t *testing.T) {
 }
 
 func TestOrphans(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	if state, err := e.CheckPayloadFiles(t.Context(), true); err != nil || len(state.Orphans)+len(state.Missing) != 0 {

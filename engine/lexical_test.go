@@ -11,6 +11,7 @@ import (
 
 // TestCheckLexicalFindsFaults spoils the extension's index, each line in one way.
 func TestCheckLexicalFindsFaults(t *testing.T) {
+	t.Parallel()
 	whole, o := newFile(t), withFTS(t)
 	e := openFile(t, whole, o)
 	stock(t, e)
@@ -53,6 +54,7 @@ func TestCheckLexicalFindsFaults(t *testing.T) {
 }
 
 func TestCheckLexicalQuestions(t *testing.T) {
+	t.Parallel()
 	e := openFile(t, newFile(t), withFTS(t))
 	ask := func(r engine.CheckLexicalRequest) *engine.LexicalCheck {
 		t.Helper()

@@ -61,6 +61,7 @@ func asideOf(t *testing.T, e *engine.Engine, conversation string) (aside string)
 }
 
 func TestNewSession(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		depth   *int
@@ -108,6 +109,7 @@ func TestNewSession(t *testing.T) {
 }
 
 func TestNewSessionRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	shelf(t, e)
 	_, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "c", RetainDepth: pointer(-2)})
@@ -117,6 +119,7 @@ func TestNewSessionRefuses(t *testing.T) {
 }
 
 func TestResetSession(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	say := func(text string) *engine.Appended {
 		return appended(t, e, engine.AppendRequest{SessionKey: "agent:main", SessionID: "s1", Scope: "user:ines", Messages: []engine.Message{{Text: text}, {Text: text}}})
@@ -166,6 +169,7 @@ func TestResetSession(t *testing.T) {
 
 // TestResetOfWhatIsArchived: the one that is made is as private as the one before it.
 func TestResetOfWhatIsArchived(t *testing.T) {
+	t.Parallel()
 	for name, of := range map[string]engine.ArchiveRequest{"a name": {Conversation: "diary"}, "a key": {SessionKey: "diary"}} {
 		e := enginetest.Open(t, engine.Options{})
 		said := engine.AppendRequest{Conversation: of.Conversation, SessionKey: of.SessionKey, Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}}
@@ -194,6 +198,7 @@ func TestResetOfWhatIsArchived(t *testing.T) {
 }
 
 func TestEndSession(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		reason    string
 		active    bool // the conversation goes on
@@ -217,6 +222,7 @@ func TestEndSession(t *testing.T) {
 }
 
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	first := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}})
@@ -251,6 +257,7 @@ func TestArchive(t *testing.T) {
 }
 
 func TestLifecycleOfWhatIsNotWritten(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"agent:*:cron:**"}, StatelessSessions: []string{"agent:sub:**"}}})
 	for key, want := range map[string]string{"agent:main:cron:daily:1": "session excluded", "agent:sub:x": "stateless session"} {
 		begun, err := e.NewSession(t.Context(), engine.NewSessionRequest{SessionKey: key})

@@ -35,6 +35,7 @@ func cranes(t *testing.T, e *engine.Engine) (ids []string, leaf string) {
 }
 
 func TestLift(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, leaf := cranes(t, e)
 	lifted := func(q engine.RecallQuery) []engine.Hit {
@@ -114,6 +115,7 @@ func TestLift(t *testing.T) {
 
 // TestRecallOfSummaries: a summary is found like any document, and tells which messages it stands for.
 func TestRecallOfSummaries(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	_, leaf := cranes(t, e)
 	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "Which cranes were counted?", Kinds: []engine.Kind{engine.SummaryKind}, Explain: true})

@@ -36,6 +36,7 @@ func openListed(t *testing.T) *engine.Engine {
 }
 
 func TestListFilters(t *testing.T) {
+	t.Parallel()
 	e := openListed(t)
 	type list = engine.ListRequest
 	for _, test := range []struct {
@@ -84,6 +85,7 @@ func TestListFilters(t *testing.T) {
 }
 
 func TestListRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, r := range []engine.ListRequest{
 		{Limit: -1}, {Limit: 100_001}, {Offset: -1}, {Standing: "lost"}, {Categories: []engine.Category{"fact"}}, {Tiers: []engine.Tier{"hot"}},
@@ -96,6 +98,7 @@ func TestListRefuses(t *testing.T) {
 }
 
 func TestListOrderAndDefaultLimit(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	var want []string
 	for i := range 25 {

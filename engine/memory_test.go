@@ -15,6 +15,7 @@ import (
 )
 
 func TestMemoryDefaults(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	want := &engine.Memory{
 		ID: "mem_000001", Text: "The tide turns at six", Category: engine.Pattern, SourceCategory: "other", Scope: "global",
@@ -27,6 +28,7 @@ func TestMemoryDefaults(t *testing.T) {
 }
 
 func TestImportanceAndConfidenceAreShares(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, test := range []struct{ given, want float64 }{
 		{0, 0}, {0.25, 0.25}, {1, 1}, {-0.1, 0}, {1.2, 1}, {5, 1}, {math.NaN(), 0.7}, {math.Inf(1), 0.7}, {math.Inf(-1), 0.7},
@@ -39,6 +41,7 @@ func TestImportanceAndConfidenceAreShares(t *testing.T) {
 }
 
 func TestParseCategory(t *testing.T) {
+	t.Parallel()
 	for word, want := range map[string]engine.Category{
 		"profile": engine.Profile, "preference": engine.Preference, "preferences": engine.Preference, " Preferences\n": engine.Preference,
 		"entity": engine.Entity, "ENTITIES": engine.Entity, "event": engine.Event, "events": engine.Event, "case": engine.Case,
@@ -52,6 +55,7 @@ func TestParseCategory(t *testing.T) {
 }
 
 func TestStorageWords(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	long := strings.Repeat("the quay ", 25)
 	for _, test := range []struct {
@@ -85,6 +89,7 @@ func TestStorageWords(t *testing.T) {
 }
 
 func TestStatesAndLayers(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	type request = engine.RememberRequest
 	for _, test := range []struct {
@@ -116,6 +121,7 @@ func TestStatesAndLayers(t *testing.T) {
 }
 
 func TestMoments(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	want := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for written, want := range map[string]time.Time{
@@ -159,6 +165,7 @@ func TestMoments(t *testing.T) {
 }
 
 func TestTimesAndCountsThatCannotBe(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	m := fromLine(t, e, `{"text": "x", "valid_from": 1767225600000, "invalidated_at": 1767225599999, "access_count": -3, "bad_recall_count": -1, "injected_count": -1}`)
 	if !m.InvalidatedAt.IsZero() || m.AccessCount != 0 || m.BadRecallCount != 0 || m.InjectedCount != 0 {
@@ -171,6 +178,7 @@ func TestTimesAndCountsThatCannotBe(t *testing.T) {
 }
 
 func TestFactKeys(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, test := range []struct {
 		category   engine.Category
@@ -205,6 +213,7 @@ func TestFactKeys(t *testing.T) {
 }
 
 func TestRelationsAreDistinctAndFew(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	given := []engine.Relation{{Type: "about", TargetID: "t0"}, {Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
 	want := []engine.Relation{{Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
@@ -221,6 +230,7 @@ func TestRelationsAreDistinctAndFew(t *testing.T) {
 }
 
 func TestSourcesAndHistoryKeepTheNewest(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	list := func(n int) string {
 		var parts []string
@@ -239,6 +249,7 @@ func TestSourcesAndHistoryKeepTheNewest(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	type request = engine.RememberRequest
 	for _, test := range []struct {
@@ -264,6 +275,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestInvalidFieldsAreNamed(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	type request = engine.RememberRequest
 	for _, test := range []struct {

@@ -41,6 +41,7 @@ func TestNewFileAndReopen(t *testing.T) {
 // A query that was asked before a write must see it when it is asked again, also where the file's statistics, which a reopened
 // file has, would have answered it.
 func TestQueriesFollowWrites(t *testing.T) {
+	t.Parallel()
 	path := newFile(t)
 	closeFile(t, openFile(t, path, engine.Options{}))
 	for _, texts := range [][]string{{"entirely fresh wording", "another unheard sentence"}, {"blue herons nest", "seven bridges cross"}} {
@@ -67,6 +68,7 @@ func TestQueriesFollowWrites(t *testing.T) {
 }
 
 func TestInMemory(t *testing.T) {
+	t.Parallel()
 	a, b := openFile(t, ":memory:", engine.Options{}), openFile(t, ":memory:", engine.Options{})
 	stock(t, a)
 	intact(t, a)
@@ -79,6 +81,7 @@ func TestInMemory(t *testing.T) {
 }
 
 func TestOpenNamesEveryBadOption(t *testing.T) {
+	t.Parallel()
 	_, err := engine.Open(t.Context(), newFile(t), engine.Options{Language: "klingon", Threads: -1, MemoryLimit: 1, Embedder: enginetest.Words{N: 20_000}})
 	if !errors.Is(err, engine.ErrInvalid) {
 		t.Fatalf("got %v", err)
@@ -91,6 +94,7 @@ func TestOpenNamesEveryBadOption(t *testing.T) {
 }
 
 func TestOpenWhatIsNoFileOfOurs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole.db")
 	e := openFile(t, whole, engine.Options{})
@@ -159,6 +163,10 @@ func TestOpenWhatIsNoFileOfOurs(t *testing.T) {
 
 // A file with a damaged block opens and works, or says that it is damaged; it never brings the program down.
 func TestDamagedBlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
+	t.Parallel()
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
@@ -196,6 +204,7 @@ func TestDamagedBlocks(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
@@ -211,6 +220,7 @@ func TestClosed(t *testing.T) {
 }
 
 func TestReadOnlyFile(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}

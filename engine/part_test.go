@@ -14,6 +14,7 @@ import (
 
 // TestBlocksAreKeptWhole writes blocks of every kind and reads them back.
 func TestBlocksAreKeptWhole(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	blocks := []engine.Block{
 		{Type: engine.TextBlock, Text: "so", Key: "b1", Raw: []byte("\xff\x00")},
@@ -44,6 +45,7 @@ func TestBlocksAreKeptWhole(t *testing.T) {
 }
 
 func TestTokensOfMessages(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for i, test := range []struct {
 		message engine.Message
@@ -72,6 +74,7 @@ func TestTokensOfMessages(t *testing.T) {
 
 // TestTextBesideBlocks: what a message says is what its blocks say.
 func TestTextBesideBlocks(t *testing.T) {
+	t.Parallel()
 	call := engine.Block{Type: engine.ToolCallBlock, Tool: "f"}
 	for _, test := range []struct {
 		text   string
@@ -103,6 +106,7 @@ func TestTextBesideBlocks(t *testing.T) {
 }
 
 func TestAThousandBlocks(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	var blocks []engine.Block
 	for i := range 1000 {
@@ -126,6 +130,7 @@ func TestAThousandBlocks(t *testing.T) {
 }
 
 func TestBlocksThatAreNoText(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	const dirty, other = "a\xffb\x00c", "\xff"
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "assistant", Blocks: []engine.Block{
@@ -151,6 +156,7 @@ func TestBlocksThatAreNoText(t *testing.T) {
 
 // TestATextThatIsMore: one block of text is kept as a part when the message's text does not say all of it.
 func TestATextThatIsMore(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for i, b := range []engine.Block{
 		{Text: "file body", CallID: "t1", Tool: "read", IsError: true}, {Text: "x", MIME: "text/plain"}, {Text: "x", FileName: "a"}, {Text: "x", Input: "in"}, {Text: "x", Output: "out"}, {Text: " \n"},
@@ -170,6 +176,7 @@ func TestATextThatIsMore(t *testing.T) {
 
 // TestTextsOfBlocksAreFound: whatever a block says, but for thoughts, is counted, found and shown.
 func TestTextsOfBlocksAreFound(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, host := range []engine.BlockType{engine.FileBlock, "document", "patch", "subtask", "compaction", "step_start", "step_finish", "snapshot", "retry", "agent"} {
 		name := string(host)

@@ -34,6 +34,7 @@ func leftIn(t *testing.T, e *engine.Engine, word string) (places []string) {
 }
 
 func TestPurgeMessages(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{Embedder: enginetest.Words{}})
 	huge := "secret " + strings.Repeat("x", 17<<20)
@@ -95,6 +96,7 @@ func TestPurgeMessages(t *testing.T) {
 }
 
 func TestPurgeKeepsWhatOthersReferTo(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	file := []engine.Block{{Type: engine.FileBlock, FileName: "a.txt", Data: []byte("shared")}}
 	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: file}, {Blocks: file}}}).IDs
@@ -107,6 +109,7 @@ func TestPurgeKeepsWhatOthersReferTo(t *testing.T) {
 }
 
 func TestPurgeRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	here := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}}).IDs
 	there := appended(t, e, engine.AppendRequest{Conversation: "d", Messages: []engine.Message{{Text: "y"}}}).IDs
@@ -132,6 +135,7 @@ func TestPurgeRefuses(t *testing.T) {
 }
 
 func TestPurgeConversation(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	shelf(t, e)
 	child := appended(t, e, engine.AppendRequest{Conversation: "child", Parent: "c", Messages: []engine.Message{{Text: "stays", Raw: []byte(strings.Repeat("z", 1<<17))}},
@@ -158,6 +162,7 @@ func TestPurgeConversation(t *testing.T) {
 }
 
 func TestPruneSetAside(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	for _, name := range []string{"c", "d"} {
@@ -194,6 +199,7 @@ func TestPruneSetAside(t *testing.T) {
 
 // TestPruneLooksAgain: a message that comes back into the context after it was found to be old is not purged, nor counted.
 func TestPruneLooksAgain(t *testing.T) {
+	t.Parallel()
 	var e *engine.Engine
 	e = enginetest.Open(t, engine.Options{Progress: func(what string, _, _ int) {
 		if what == "conversations" {

@@ -31,6 +31,7 @@ func stolen(t *testing.T) string {
 }
 
 func TestQueryRefuses(t *testing.T) {
+	t.Parallel()
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
@@ -96,6 +97,7 @@ func TestQueryRefuses(t *testing.T) {
 }
 
 func TestQueryAllows(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
 	for query, want := range map[string][][]any{
@@ -135,6 +137,7 @@ func TestQueryAllows(t *testing.T) {
 }
 
 func TestQueryLimit(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, test := range []struct {
 		query       string

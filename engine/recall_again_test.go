@@ -117,6 +117,9 @@ func (m *moody) EmbedQuery(ctx context.Context, text string, weight func(string)
 
 // TestRecallAfterFailure: a recall that fails, wherever it was, leaves nothing behind that the next one would find.
 func TestRecallAfterFailure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
 	model := &moody{}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for i := range 30 {
@@ -190,6 +193,7 @@ func TestRecallAfterFailure(t *testing.T) {
 
 // TestFirstRecallFails: a connection whose first recall failed is as good as new.
 func TestFirstRecallFails(t *testing.T) {
+	t.Parallel()
 	for what, q := range map[string]engine.RecallQuery{
 		"an unknown conversation": {Conversations: []string{"nowhere"}}, "unknown weights": {WeightSet: "nowhere"}, "an unknown document": {WhyNot: "mem_nowhere"},
 	} {

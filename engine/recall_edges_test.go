@@ -92,6 +92,7 @@ func numbered(n int) string {
 
 // TestAlikeStayInOrder: of documents that are the same in everything the oldest is first.
 func TestAlikeStayInOrder(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for i := range 20 { // a session of its own each, so that neighbours make no difference
 		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "The crane stands.", Session: fmt.Sprint(i), SaidAt: noon}}})
@@ -123,6 +124,7 @@ func nearCosines(t *testing.T, e *engine.Engine, q engine.RecallQuery) map[strin
 
 // TestNeighboursAreOfOneSession: what lies beside a turn in the file is no neighbour when it belongs to another talk.
 func TestNeighboursAreOfOneSession(t *testing.T) {
+	t.Parallel()
 	model := plotted{dims: 3, vectors: map[string][]float32{"lantern": {1, 0, 0}, "A1": {1, 0, 0}, "A2": {0, 1, 0}, "A3": {1, 0, 0}, "B1": {0, 1, 0}, "B2": {1, 0, 0}, "B3": {0, 1, 0}, "C": {0, 1, 0}}}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for i := range 3 { // two talks in turns, all at one moment
@@ -151,6 +153,7 @@ func equalNear[T any](t *testing.T, what string, want, got T) {
 
 // TestMemoriesOfOneSourceAreNeighbours: those noted from one session of one scope stand together, however they came in.
 func TestMemoriesOfOneSourceAreNeighbours(t *testing.T) {
+	t.Parallel()
 	vectors := map[string][]float32{"lantern": {1, 0, 0}, "the match": {1, 0, 0}, "a walk": {0, 1, 0}}
 	for _, text := range []string{"before", "after", "elsewhere", "of another scope", "of no source"} {
 		vectors[text] = []float32{0, 1, 0}
@@ -183,6 +186,7 @@ func TestMemoriesOfOneSourceAreNeighbours(t *testing.T) {
 
 // TestBothKinds: memories and messages stand in one order, each with its own rarity of words.
 func TestBothKinds(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	stored(t, e, engine.RememberRequest{Text: "The crane is blue."})
 	stored(t, e, engine.RememberRequest{Text: "Ines likes tea."})
@@ -202,6 +206,7 @@ func TestBothKinds(t *testing.T) {
 
 // TestDatesOfMemories: a date in the question means when a memory became true; what a relative one means goes by AsOf.
 func TestDatesOfMemories(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for id, from := range map[string]time.Time{"mem_march": on(2026, 3, 10), "mem_april": on(2026, 4, 10), "mem_may": on(2026, 5, 10)} {
 		stored(t, e, engine.RememberRequest{ID: id, Text: "Ines works at the harbour", ValidFrom: from})
@@ -230,6 +235,7 @@ func TestDatesOfMemories(t *testing.T) {
 
 // TestMessagesAsOf: what was said later is not there, as a neighbour neither.
 func TestMessagesAsOf(t *testing.T) {
+	t.Parallel()
 	model := plotted{dims: 3, vectors: map[string][]float32{"lantern": {1, 0, 0}, "first": {1, 0, 0}, "second": {0, 1, 0}, "third": {1, 0, 0}}}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{

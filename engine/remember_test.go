@@ -12,6 +12,7 @@ import (
 )
 
 func TestRememberManyReportsEachRequest(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for _, r := range []engine.RememberRequest{{Text: "taken", ID: "mem_taken"}, {Text: "gone", ID: "mem_gone"}} {
 		stored(t, e, r)
@@ -65,6 +66,7 @@ func TestRememberManyReportsEachRequest(t *testing.T) {
 }
 
 func TestRememberManyTransactions(t *testing.T) {
+	t.Parallel()
 	var told []string
 	e := enginetest.Open(t, engine.Options{Progress: func(step string, done, total int) { told = append(told, fmt.Sprint(step, " ", done, "/", total)) }})
 	requests := make([]engine.RememberRequest, 4001) // more than go into one transaction
@@ -84,6 +86,7 @@ func TestRememberManyTransactions(t *testing.T) {
 }
 
 func TestKeyAndUnique(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name           string
 		first, second  engine.RememberRequest
@@ -142,6 +145,7 @@ func apart(r engine.RememberRequest, n int) engine.RememberRequest {
 }
 
 func TestUniqueTextThatWasSuperseded(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	old := stored(t, e, engine.RememberRequest{Text: "The crane is broken"})
@@ -156,6 +160,7 @@ func TestUniqueTextThatWasSuperseded(t *testing.T) {
 }
 
 func TestOwnIDs(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for id, want := range map[string]error{
 		"abc": nil, "0af": nil, "6f9619ff-8b86-d011-b42d-00cf4fc964ff": nil, "corpus:" + strings.Repeat("a", 48): nil, "a.b_c:d-e": nil,
@@ -177,6 +182,7 @@ func TestOwnIDs(t *testing.T) {
 }
 
 func TestScopeOfANewMemory(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	err := e.SetScopes(t.Context(), engine.Scopes{Default: "project:harbor", Access: map[string][]string{"teo": {"project:harbor"}, "mute": {}}})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 // TestReportsOfTalk holds the analysts' views against what the engine says of a conversation that was compacted.
 func TestReportsOfTalk(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) {
 		clock.advance(time.Second)

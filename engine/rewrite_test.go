@@ -31,6 +31,7 @@ func folded(t *testing.T, llm engine.LLM) *engine.Engine {
 }
 
 func TestRetryFallbacks(t *testing.T) {
+	t.Parallel()
 	down := true
 	llm := answers("")
 	llm.Answer = failingWhile(&down, "gist of it, in nine or ten short words")
@@ -60,6 +61,7 @@ func TestRetryFallbacks(t *testing.T) {
 
 // TestRetryPastWhatCannotBeShorter: a fallback for which nothing shorter can be written is left, and the others are made anew.
 func TestRetryPastWhatCannotBeShorter(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: answers("gist"), Conversation: small(1, 60)})
 	ids := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "ok"}, {Text: enginetest.Tokens(50)},
 		{Text: "The harbor crane was painted blue, and then green."}, {Text: enginetest.Tokens(45)}, {Text: "last"}}}).IDs
@@ -77,6 +79,7 @@ func TestRetryPastWhatCannotBeShorter(t *testing.T) {
 }
 
 func TestRewriteByHand(t *testing.T) {
+	t.Parallel()
 	e := folded(t, summing(10, 8))
 	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE depth = 0 ORDER BY first_seq LIMIT 1")[0][0].(string)
 	s, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: leaf[len(leaf)-8:], Text: "The crane is blue since spring."})
@@ -98,6 +101,7 @@ func TestRewriteByHand(t *testing.T) {
 
 // TestRewriteOfWhatWasPurged: a model that was asked before a message below the summary was purged is not heard, although the clock stands still.
 func TestRewriteOfWhatWasPurged(t *testing.T) {
+	t.Parallel()
 	llm := answers(enginetest.Tokens(10))
 	e := folded(t, llm)
 	id := rowsOf(t, e, "SELECT id FROM messages WHERE seq = 2")[0][0].(string)
@@ -116,6 +120,7 @@ func TestRewriteOfWhatWasPurged(t *testing.T) {
 
 // TestEndingsOfOthers: the ending of an id is looked for among what the agent may read.
 func TestEndingsOfOthers(t *testing.T) {
+	t.Parallel()
 	n := 0
 	e := enginetest.Open(t, engine.Options{NewID: func(prefix string, _ time.Time) string {
 		n++
@@ -136,6 +141,7 @@ func TestEndingsOfOthers(t *testing.T) {
 }
 
 func TestDissolve(t *testing.T) {
+	t.Parallel()
 	e := folded(t, summing(10, 8))
 	if got := contextOf(t, e, "talk"); got != "D1(8) m11 m12" {
 		t.Fatal(got)
@@ -160,6 +166,7 @@ func TestDissolve(t *testing.T) {
 }
 
 func TestAdoptSummary(t *testing.T) {
+	t.Parallel()
 	e := folded(t, summing(10, 8))
 	request := engine.AdoptRequest{Conversation: "talk", Key: "c1", Text: "What the host made of it.", FirstKept: "k12"}
 	s, changed, err := e.AdoptSummary(t.Context(), request)
@@ -196,6 +203,7 @@ func TestAdoptSummary(t *testing.T) {
 }
 
 func TestNeedsCompaction(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: small(2, 100)})
 	said(t, e, "talk", times(20, 10)...)
 	n, err := e.NeedsCompaction(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 200, Live: 160})

@@ -21,6 +21,7 @@ import (
 var updateKept = flag.Bool("update-kept", false, "make the kept file of the newest schema anew")
 
 func TestSchemaFaults(t *testing.T) {
+	t.Parallel()
 	newest := len(sqlfiles.Migrations())
 	for _, test := range []struct {
 		what, statement string
@@ -51,6 +52,7 @@ func TestSchemaFaults(t *testing.T) {
 // TestDefinitionsAreRenewed: a file that another version wrote gets this one's macros and views; a file of this version keeps
 // what it has.
 func TestDefinitionsAreRenewed(t *testing.T) {
+	t.Parallel()
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
@@ -81,6 +83,7 @@ func TestDefinitionsAreRenewed(t *testing.T) {
 }
 
 func TestLanguageStaysWithTheFile(t *testing.T) {
+	t.Parallel()
 	path := newFile(t)
 	for _, asked := range []string{"german", "english", ""} {
 		e := openFile(t, path, engine.Options{Language: asked})
@@ -93,6 +96,7 @@ func TestLanguageStaysWithTheFile(t *testing.T) {
 
 // TestModelOfTheFile: vectors of two models never mix; the way out is to make all of them anew.
 func TestModelOfTheFile(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	path := newFile(t)
 	first, second := enginetest.Words{Name: "first", N: 32}, enginetest.Words{Name: "second", N: 48}

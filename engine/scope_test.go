@@ -24,6 +24,7 @@ func house() engine.Scopes {
 }
 
 func TestValidScopes(t *testing.T) {
+	t.Parallel()
 	for scope, want := range map[string]bool{
 		"global": true, "agent:x": true, "user:ines": true, "project:x": true, "custom:x": true, "reflection:agent:x": true, "harbour-wide": true,
 		"user:" + strings.Repeat("x", 95): true, "user:" + strings.Repeat("x", 96): false,
@@ -37,6 +38,7 @@ func TestValidScopes(t *testing.T) {
 }
 
 func TestAccessibleScopes(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		agent string
 		want  []string
@@ -60,6 +62,7 @@ func TestAccessibleScopes(t *testing.T) {
 }
 
 func TestAllowedScopes(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		agent, scope string
 		want         bool
@@ -76,6 +79,7 @@ func TestAllowedScopes(t *testing.T) {
 }
 
 func TestScopeForWriting(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		agent, asked, want string
 		err                error
@@ -102,6 +106,7 @@ func TestScopeForWriting(t *testing.T) {
 }
 
 func TestScopesForReading(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		agent         string
 		asked         []string
@@ -127,6 +132,7 @@ func TestScopesForReading(t *testing.T) {
 }
 
 func TestAgentOfSession(t *testing.T) {
+	t.Parallel()
 	for key, want := range map[string]string{
 		"agent:main:discord:channel:1": "main", "agent:main": "main", "  agent:main:x  ": "main",
 		"agent:system:1": "", "agent:undefined": "", "user:1": "", "agent:": "", "agent::x": "", "agent: :x": "", "": "", "main": "", "xagent:main": "",
@@ -138,6 +144,7 @@ func TestAgentOfSession(t *testing.T) {
 }
 
 func TestSetScopes(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/scopes.db"
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	if diff := cmp.Diff(engine.Scopes{Default: "global"}, e.Scopes(), cmpopts.EquateEmpty()); diff != "" {
@@ -203,6 +210,7 @@ func TestSetScopes(t *testing.T) {
 }
 
 func TestScopesGuardEveryVerb(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	m := stored(t, e, engine.RememberRequest{Text: "The gate code is 4711", Scope: "agent:scout"})
 	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Agent: "scout", Messages: []engine.Message{{Text: "The gate code is 4711"}}}); err != nil {

@@ -168,6 +168,7 @@ var decays = []struct {
 }
 
 func TestFormulas(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	const tolerance = 1.01e-6
 	for _, s := range scores {
@@ -192,6 +193,7 @@ func TestFormulas(t *testing.T) {
 }
 
 func TestKeptRanks(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for near, want := range map[string]string{
 		"[[], [1], [], []]":     "[1, 3, 4]", // the second is near the first

@@ -10,6 +10,7 @@ import (
 // TestSeal asks DuckDB itself, past what Query refuses: an engine opened for reading reaches no other file and can't be talked
 // out of it. The one that writes shows that the statements are good.
 func TestSeal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path, secret := filepath.Join(dir, "mallard.db"), filepath.Join(dir, "secret.csv")
 	if err := os.WriteFile(secret, []byte("a\n1\n"), 0o600); err != nil {

@@ -16,10 +16,13 @@ import (
 
 // TestContextStaysSmall: whatever is said, the context stays within its budget, and all that was said is there, byte for byte.
 func TestContextStaysSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
 	t.Parallel()
 	const budget, batch = 2000, 20
 	turns := 1000
-	if os.Getenv(longRuns) != "" {
+	if longRun("growth") {
 		turns = 10_000
 	}
 	s := &simulation{t: t, rng: rand.New(rand.NewPCG(10, 1)), clock: &movingClock{noon}}
@@ -128,9 +131,13 @@ func TestChatWhileSummarising(t *testing.T) {
 // TestAgentWorksAlone: an agent that works on for long after one word of its user stays within its budget too, and never loses sight of what it
 // was asked for.
 func TestAgentWorksAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: long, and nothing in it runs beside anything")
+	}
+	t.Parallel()
 	const budget = 2000
 	turns := 600
-	if os.Getenv(longRuns) != "" {
+	if longRun("growth") {
 		turns = 6000
 	}
 	e := enginetest.Open(t, engine.Options{Threads: 1, Conversation: engine.ConversationOptions{

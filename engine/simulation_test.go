@@ -24,15 +24,19 @@ const simulationSeed = "MALLARD_SIMULATION_SEED"
 // simulations run side by side, each with a file of its own.
 const simulations = 2
 
-// longRuns makes the tests of whole conversations as long as they get: minutes.
-const longRuns = "MALLARD_LONG"
+// longRun reports whether tests of a sort are as long as they get, which takes minutes: MALLARD_LONG names sorts (simulation, growth, kills), with
+// commas between them, or is 1 for all.
+func longRun(sort string) bool {
+	asked := os.Getenv("MALLARD_LONG")
+	return asked == "1" || slices.Contains(strings.Split(asked, ","), sort)
+}
 
 // TestSimulation does a thousand things (ten thousand, if long) at random to conversations, among them what goes wrong: models that fail, answer nothing or too
 // much, calls that are cancelled, and crashes. After each it compares the file with a model in memory of what must hold.
 func TestSimulation(t *testing.T) {
 	operations := 1000 / simulations
 	switch {
-	case os.Getenv(longRuns) != "":
+	case longRun("simulation"):
 		operations = 10_000 / simulations
 	case testing.Short():
 		operations = 300 / simulations

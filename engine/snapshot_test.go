@@ -28,6 +28,7 @@ const bm25 = `
 	LIMIT 1`
 
 func TestSnapshotIsTheFile(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o := engine.Options{Embedder: enginetest.Words{}}
 	e := enginetest.Open(t, o)
@@ -99,6 +100,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 
 // TestSnapshotKeepsTheLayout: small tables compressed as the schema says, vectors as they are.
 func TestSnapshotKeepsTheLayout(t *testing.T) {
+	t.Parallel()
 	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
 	many := make([]engine.RememberRequest, 3000) // enough for a column to be worth compressing
 	for i := range many {
@@ -186,6 +188,7 @@ func TestSnapshotWhileWriting(t *testing.T) {
 }
 
 func TestSnapshotRefuses(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	e := enginetest.Open(t, engine.Options{})
 	stock(t, e)

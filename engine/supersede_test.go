@@ -13,6 +13,7 @@ import (
 )
 
 func TestSupersede(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
 	old := stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "Drink: espresso", Category: engine.Preference, Scope: "agent:scout"})
@@ -39,6 +40,7 @@ func TestSupersede(t *testing.T) {
 }
 
 func TestRecallAlongAChain(t *testing.T) {
+	t.Parallel()
 	for name, options := range map[string]engine.Options{"lexical": {}, "hybrid": {Embedder: enginetest.Words{}}} {
 		t.Run(name, func(t *testing.T) {
 			clock := &movingClock{noon}
@@ -79,6 +81,7 @@ func TestRecallAlongAChain(t *testing.T) {
 }
 
 func TestSupersedeFromADateOfItsOwn(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "The quay is closed"})
 	later := noon.Add(time.Hour)
@@ -97,6 +100,7 @@ func TestSupersedeFromADateOfItsOwn(t *testing.T) {
 }
 
 func TestSupersedeRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for _, r := range []engine.RememberRequest{
 		{ID: "mem_old", Text: "old"}, {ID: "mem_gone", Text: "gone"}, {ID: "mem_open", Text: "open"}, {ID: "mem_private", Text: "private", Scope: "agent:scout"},
@@ -134,6 +138,7 @@ func TestSupersedeRefuses(t *testing.T) {
 }
 
 func TestSupersededByAKnownKeyChangesNothing(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "old"})
 	stored(t, e, engine.RememberRequest{ID: "mem_known", Text: "known", Key: "k"})
@@ -147,6 +152,7 @@ func TestSupersededByAKnownKeyChangesNothing(t *testing.T) {
 }
 
 func TestSupersedeAgain(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	old := stored(t, e, engine.RememberRequest{Text: "Release day is Thursday"})
 	r := engine.SupersedeRequest{ID: old.ID, By: engine.RememberRequest{Text: "Release day is Monday", Key: "release"}}

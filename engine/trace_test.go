@@ -49,6 +49,7 @@ func follows(t *testing.T, trace engine.Trace, hits int) {
 }
 
 func TestEveryStageDropsWhatItShould(t *testing.T) {
+	t.Parallel()
 	model := plotted{dims: 3, vectors: map[string][]float32{"hello crane": {1, 0, 0}}}
 	want := map[string]string{} // stage by id
 	var requests []engine.RememberRequest
@@ -113,6 +114,7 @@ func TestEveryStageDropsWhatItShould(t *testing.T) {
 }
 
 func TestTraceOfEachMode(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for _, text := range []string{"the crane is blue", "the crane is red", "a ferry to the islands"} {
 		stored(t, e, engine.RememberRequest{Text: text})
@@ -159,6 +161,7 @@ func TestTraceOfEachMode(t *testing.T) {
 }
 
 func TestTraceOfAModelThatFails(t *testing.T) {
+	t.Parallel()
 	down := errors.New("the model is down")
 	model := plotted{dims: 2, vectors: map[string][]float32{"the crane": {1, 0}}, err: down}
 	e := enginetest.Open(t, engine.Options{Embedder: model})

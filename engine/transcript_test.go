@@ -40,6 +40,7 @@ func asides(t *testing.T, e *engine.Engine, name string) (all []engine.SetAside)
 }
 
 func TestKnownKeys(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids := keyed(t, e, "open", "global", 2)
 	keyed(t, e, "shut", "user:ines", 1)
@@ -75,6 +76,7 @@ func TestKnownKeys(t *testing.T) {
 }
 
 func TestSetBranch(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	keyed(t, e, "talk", "global", 6)
 	ctx := t.Context()
@@ -110,6 +112,7 @@ func TestSetBranch(t *testing.T) {
 }
 
 func TestRetitle(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	keyed(t, e, "talk", "user:ines", 1)
 	ctx := t.Context()
@@ -129,6 +132,7 @@ func TestRetitle(t *testing.T) {
 
 // TestBootstrap holds the cost of a message against what Append counts.
 func TestBootstrap(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{BootstrapMaxTokens: 77, LargeFileTokens: 1000}})
 	budget, count := e.Bootstrap()
 	if budget != 77 {

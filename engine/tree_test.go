@@ -30,6 +30,7 @@ func outline(nodes []*engine.TreeNode, margin string) string {
 }
 
 func TestSummaryTree(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(10)}).IDs
 	leaf := func(text string, from, until int) func([]string) engine.Made {
@@ -84,6 +85,7 @@ func sayings(n int) (messages []engine.Message) {
 
 // TestNothingIsAnEmptyList: programs that read JSON find lists where nothing is, and no null.
 func TestNothingIsAnEmptyList(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(2)})
 	if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk"}); err != nil {

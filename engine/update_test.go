@@ -14,6 +14,7 @@ import (
 )
 
 func TestUpdateChangesWhatIsGivenOnly(t *testing.T) {
+	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
 	for _, test := range []struct {
@@ -117,6 +118,7 @@ func TestUpdateMovesTheIndex(t *testing.T) {
 }
 
 func TestUpdateRefuses(t *testing.T) {
+	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	m := stored(t, e, engine.RememberRequest{Text: "x", Scope: "agent:scout"})
 	gone := stored(t, e, engine.RememberRequest{Text: "gone"})

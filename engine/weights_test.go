@@ -9,6 +9,7 @@ import (
 // TestWeightsStoredBefore: a set stored by a program that knew fewer weights has the rest from the built-in set of its name, else
 // from memory.
 func TestWeightsStoredBefore(t *testing.T) {
+	t.Parallel()
 	path := newFile(t)
 	closeFile(t, openFile(t, path, engine.Options{}))
 	tamper(t, path, `INSERT INTO settings VALUES ('weights:transcript', '{"lexical": 0.4}'), ('weights:mine', '{"lexical": 0.6, "pool": 30}')`)
