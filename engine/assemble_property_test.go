@@ -73,7 +73,7 @@ func plannedItems(items []engine.AssembledItem) (all []window.Item) {
 // TestAssembleIsAsIfItHadReadEverything: what is read for a budget is enough to choose as from the whole context, and what comes of it keeps
 // every rule of providers.
 func TestAssembleIsAsIfItHadReadEverything(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	rounds := 6
 	if testing.Short() {
 		rounds = 2

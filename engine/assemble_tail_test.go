@@ -56,7 +56,7 @@ func TestAssembleShortensResults(t *testing.T) {
 
 // TestAssembleLooksBackForTheUser: an agent may work on for long without a word from its user.
 func TestAssembleLooksBackForTheUser(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, user := range []int{-1, 0, 40, 399} {
 		t.Run(fmt.Sprint(user), func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{})

@@ -167,7 +167,7 @@ func TestAssembleTail(t *testing.T) {
 }
 
 func TestAssembleByPrompt(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for _, s := range []string{"apple pie recipe text for every Sunday..", "database migration plan of the next week", "weather talk today, and then some more....", "apple database notes, all in one place..", "so what now is to be done with all that"} {
 		talked(t, e, engine.Message{Text: (s + "....")[:40]})
@@ -229,7 +229,7 @@ func TestAssembleByPromptPassesOverTheLarge(t *testing.T) {
 }
 
 func TestAssemblePairs(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		name         string
 		said         []string

@@ -46,7 +46,7 @@ func TestUnderOutOfTime(t *testing.T) {
 
 // TestLive: a host that counts more tokens than the engine is helped by as much as it needs, and is not told that all is well before.
 func TestLive(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		name    string
 		request engine.CompactRequest
@@ -74,7 +74,7 @@ func TestLive(t *testing.T) {
 
 // TestNothingShrinks: runs that can't become shorter are tried once in a Compact, and told apart from there being none.
 func TestNothingShrinks(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	llm := summing(9, 9)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 1)})
 	said(t, e, "talk", times(5, 1)...)

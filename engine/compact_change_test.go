@@ -32,7 +32,7 @@ func TestAppendedMeanwhile(t *testing.T) {
 // TestRewrittenMeanwhile: a summary whose sources get another text while the model reads the old one is planned anew, so that its counters
 // are right.
 func TestRewrittenMeanwhile(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	var e *engine.Engine
 	rewritten := false
 	llm := &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
@@ -85,7 +85,7 @@ func TestLengthenedMeanwhile(t *testing.T) {
 // TestPurgedMeanwhile: what is purged while the model reads it comes back in no summary, be it a message, or in a summary that was its source
 // or stood before it.
 func TestPurgedMeanwhile(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		when  string
 		reads func(prompt string) bool // what is purged then

@@ -45,10 +45,7 @@ var errDown = errors.New("503 model is down")
 
 // TestEscalation: what becomes of answers to a leaf of 30 tokens (G1 to G9).
 func TestEscalation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	tokens := func(n int) string { return strings.Repeat("gist ", n)[:4*n] }
 	echo := func(prompt string) string { _, rest, _ := strings.Cut(prompt, "[2026-"); return "[2026-" + rest[:110] }
 	for _, test := range []struct {
@@ -140,7 +137,7 @@ func TestBreaker(t *testing.T) {
 }
 
 func TestSpendGuard(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	clock := &movingClock{noon}
 	llm := summing(5, 5)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SummaryMaxCalls = 3 })})

@@ -24,7 +24,7 @@ func owed(t *testing.T, e *engine.Engine) int {
 
 // TestDebtIsPaid: a debt stays until the context is small enough, or nothing more can be done, however many sweeps that takes.
 func TestDebtIsPaid(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		name    string
 		budget  int
@@ -56,7 +56,7 @@ func TestDebtIsPaid(t *testing.T) {
 
 // TestDebtsAreIndependent: one that fails keeps no other from being paid, and none is left of a conversation that is gone or archived.
 func TestDebtsAreIndependent(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	clock := &movingClock{noon}
 	llm := answers(errDown, enginetest.Tokens(5))
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, deferring)})
@@ -111,7 +111,7 @@ func TestDebtAndRefusedKey(t *testing.T) {
 
 // TestDebtKnowsTheTarget: what was asked for, and what the host saw beside the context, is not forgotten until the debt is paid.
 func TestDebtKnowsTheTarget(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, r := range []engine.CompactRequest{{Mode: engine.CompactUnder, Budget: 600, Live: 900}, {Mode: engine.CompactUnder, Budget: 600, Target: 200}} {
 		e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000, deferring)})
 		said(t, e, "talk", times(10, 50)...)

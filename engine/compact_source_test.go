@@ -10,7 +10,7 @@ import (
 
 // TestSourceOfTools: the summariser reads what tools were given and gave, and of media that they are there.
 func TestSourceOfTools(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	image := engine.Block{Type: engine.ImageBlock, MIME: "image/png", FileName: "cat.png"}
 	encoded := strings.Repeat("iVBORw0KGgoAAAAN", 20)
 	for _, test := range []struct {

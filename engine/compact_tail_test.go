@@ -29,7 +29,7 @@ func appendTalk(t *testing.T, e *engine.Engine, all ...engine.Message) {
 
 // TestTailFarBack: the newest message of a user is found however far back it is, with the calls around it, and no result of a tool is one.
 func TestTailFarBack(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	asked := engine.Message{Text: enginetest.Tokens(10), SaidAt: noon}
 	around := worked(1, 10)
 	for _, test := range []struct {
@@ -53,7 +53,7 @@ func TestTailFarBack(t *testing.T) {
 // TestPairAtTheEndOfWhatIsRead: planning reads the oldest part of a long context; a run never ends between a call there and a result that
 // comes somewhat later.
 func TestPairAtTheEndOfWhatIsRead(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, between := range []int{2, 20, 32} { // messages; farther apart call and result are let go
 		e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000)})
 		pair := worked(1, 8)

@@ -103,10 +103,7 @@ func compactTalk(t *testing.T, e *engine.Engine, r engine.CompactRequest) *engin
 }
 
 func TestSweeps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		name    string
 		options engine.ConversationOptions
@@ -150,7 +147,7 @@ func TestSweeps(t *testing.T) {
 }
 
 func TestSweepShowsWhatCameBefore(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	llm := summing(5, 5)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(4, 50)})
 	said(t, e, "talk", times(20, 10)...)
@@ -173,7 +170,7 @@ func TestCondensedCounters(t *testing.T) {
 }
 
 func TestIncremental(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		name    string
 		options engine.ConversationOptions
@@ -281,7 +278,7 @@ func TestReasons(t *testing.T) {
 
 // TestSmallMessages: a leaf is made of as many messages as it takes, however small they are, and of the oldest ones.
 func TestSmallMessages(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000)})
 	for range 4 {
 		said(t, e, "talk", times(1000, 1)...)

@@ -12,7 +12,7 @@ import (
 
 // TestTalkersAtOnce: whatever changes a few conversations, side by side; at no moment is anything in contradiction.
 func TestTalkersAtOnce(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2, Conversation: engine.ConversationOptions{FreshTailCount: 4, LeafChunkTokens: 100, LeafMinFanout: 2,
 		CondensedMinFanout: 2, CondensedTargetTokens: 40, LeafTargetTokens: 40}}

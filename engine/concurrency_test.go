@@ -109,7 +109,7 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 // TestEverybodyAtOnce: readers, writers and the long ones side by side; then Close in the middle of it. What finishes has an
 // error only where another got there first, or the engine closed.
 func TestEverybodyAtOnce(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2}
 	e := openFile(t, path, o)

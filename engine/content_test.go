@@ -18,7 +18,7 @@ import (
 
 // TestIngestOfContents has the shapes of content that hosts write, what is said in them, what they cost and which parts they become.
 func TestIngestOfContents(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for i, test := range []struct {
 		name, role, content string
@@ -121,7 +121,7 @@ func TestBlocksOfHosts(t *testing.T) {
 }
 
 func TestContentThatIsNoText(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct{ content, text, raw string }{
 		{`"a \ud800 surrogate"`, "a \uFFFD surrogate", `"a \ud800 surrogate"`},
 		{`"nul \u0000"`, "nul \uFFFD", `"nul \u0000"`},
@@ -149,10 +149,7 @@ func TestContentThatIsNoText(t *testing.T) {
 }
 
 func TestADataURLWithinItself(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	_, blocks, err := engine.ContentOf(json.RawMessage(`[{"type":"image","data":"` + strings.Repeat("data:;base64,", 4<<20) + `"}]`))
 	if err != nil || len(blocks) != 1 || blocks[0].Data != nil || blocks[0].Text != "" {
 		t.Errorf("%d blocks, %v", len(blocks), err)

@@ -17,7 +17,7 @@ import (
 
 // TestConversationsByKeyAndSession appends a message at a time, and says in which conversation it lands.
 func TestConversationsByKeyAndSession(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for name, steps := range map[string][]struct {
 		request engine.AppendRequest
 		lands   int // number of the conversation, in the order they are made

@@ -81,7 +81,7 @@ func sentence(rng *rand.Rand) string {
 // TestKilledWriters kills writers at random moments, of a file's first opening too, and wants back whatever they were told was
 // written.
 func TestKilledWriters(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	kills := 50
 	if testing.Short() {
 		kills = 5

@@ -64,7 +64,7 @@ func TestDescribeASummary(t *testing.T) {
 }
 
 func TestDescribeAMessage(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
 	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{

@@ -93,7 +93,7 @@ func documentedQueries(t *testing.T) (queries []string) {
 
 // TestDocumentedQueries: each works through the engine, and in a plain DuckDB on a snapshot, and finds something.
 func TestDocumentedQueries(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := openDemo(t, static.New())
 	out := newFile(t)
 	if err := e.Snapshot(t.Context(), out); err != nil {
@@ -127,7 +127,7 @@ func TestDocumentedQueries(t *testing.T) {
 
 // TestDocumentedBM25: the query that ranks in plain SQL gives the scores of the engine's lexical channel.
 func TestDocumentedBM25(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := openDemo(t, nil)
 	for _, query := range documentedQueries(t) {
 		_, rest, found := strings.Cut(query, "words('")
@@ -163,7 +163,7 @@ func TestDocumentedBM25(t *testing.T) {
 
 // TestDocumentedSchema compares views, tables, columns and macros of the page with the file's.
 func TestDocumentedSchema(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := openDemo(t, static.New())
 	columns, macros := map[string][]string{}, []string{}
 	for _, row := range rowsOf(t, e, `

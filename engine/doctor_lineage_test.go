@@ -25,7 +25,7 @@ const lineage = `
 
 // TestDoctorLeavesNewSessionsAlone: summaries that a new session took out of the context are not lost.
 func TestDoctorLeavesNewSessionsAlone(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, statement := range []string{"", "DELETE FROM context_items WHERE kind = 'message'"} { // with and without a message in the context
 		whole, _ := talkFile(t)
 		path := newFile(t)
@@ -50,7 +50,7 @@ func TestDoctorLeavesNewSessionsAlone(t *testing.T) {
 
 // TestDoctorKeepsLargeFiles: a large file whose message is not known any more is that of the part that names it, and stays.
 func TestDoctorKeepsLargeFiles(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	o := engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 100}}
 	e := openFile(t, path, o)
@@ -75,7 +75,7 @@ func TestDoctorKeepsLargeFiles(t *testing.T) {
 
 // TestDoctorOfContentsApart: contents in the folder beside the file are checked too, and one that is missing keeps nothing else from being repaired.
 func TestDoctorOfContentsApart(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "long", Raw: bytes.Repeat([]byte("x"), 17<<20)}, {Text: "short"}}})

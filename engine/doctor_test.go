@@ -155,7 +155,7 @@ func TestDoctorRepairsMemories(t *testing.T) {
 }
 
 func TestDoctorRequests(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	stock(t, e)
 	if _, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true}); !errors.Is(err, engine.ErrInvalid) {
@@ -173,7 +173,7 @@ func TestDoctorRequests(t *testing.T) {
 
 // TestDoctorAsksTheModelAgain: fallback summaries are no fault, and are made anew where there is a model.
 func TestDoctorAsksTheModelAgain(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	whole, names := talkFile(t)
 	fallback := names.Replace("UPDATE summaries SET fallback = true WHERE id IN ('{low}', '{leaf}')")
 	without := cured(t, whole, fallback, engine.Options{})
@@ -204,7 +204,7 @@ func doctored(t *testing.T, whole []byte, statement string, o engine.Options) (*
 
 // TestDoctorSweeps: what a broken-off write left in the folder is no fault, and is deleted.
 func TestDoctorSweeps(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	stock(t, e)

@@ -18,7 +18,7 @@ import (
 // TestExpandQueryFindsWhatTheContextAsks: the question itself is a message of the conversation, as it is in a talk with a model, and fits
 // better than anything else.
 func TestExpandQueryFindsWhatTheContextAsks(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	said, leaves := kept(t, e)
 	appended(t, e, engine.AppendRequest{Conversation: "birds", Messages: []engine.Message{{Text: "Any fowl?", SaidAt: noon.Add(time.Hour)}}})
@@ -37,7 +37,7 @@ func TestExpandQueryFindsWhatTheContextAsks(t *testing.T) {
 }
 
 func TestExpandQueryLooksBelowWhatIsNamed(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	var say []engine.Message
 	for i := range 1200 {
@@ -58,7 +58,7 @@ func TestExpandQueryLooksBelowWhatIsNamed(t *testing.T) {
 }
 
 func TestExpandQueryOfMoreThanFits(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	kept(t, e)
 	for _, prompt := range []string{"otter", "fowl"} { // in a message; in a summary only
@@ -71,7 +71,7 @@ func TestExpandQueryOfMoreThanFits(t *testing.T) {
 
 // TestExpandQueryLeavesOutNoise: what stands beside an excerpt comes with it, but for polls, records of the host and what was purged.
 func TestExpandQueryLeavesOutNoise(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
 		{Text: "something else"}, {Text: "a gannet dived"}, {Text: "model changed", SetAside: engine.AsideEvent},
@@ -95,7 +95,7 @@ func TestExpandQueryLeavesOutNoise(t *testing.T) {
 
 // TestExpandQueryWithAGrantOfTwoConversations: the grant's summaries of the other one are no matter.
 func TestExpandQueryWithAGrantOfTwoConversations(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	said, leaves := kept(t, e)
 	ids, _ := tree(t, e)

@@ -72,7 +72,7 @@ func answered(t *testing.T, e *engine.Engine, r engine.ExpandQueryRequest) *engi
 }
 
 func TestExpandQuery(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for name, embedder := range map[string]engine.Embedder{"words alone": nil, "with vectors": enginetest.Words{}} {
 		t.Run(name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{Embedder: embedder})
@@ -112,7 +112,7 @@ func TestExpandQuery(t *testing.T) {
 }
 
 func TestExpandQueryWithoutCandidates(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{LLM: &answerer{answer: "made up"}})
 	kept(t, e)
 	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "zeppelin", Conversation: "birds"})
@@ -123,7 +123,7 @@ func TestExpandQueryWithoutCandidates(t *testing.T) {
 
 // TestExpandQueryByTheSummary asks for a word that only a summary has.
 func TestExpandQueryByTheSummary(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	said, leaves := kept(t, e)
 	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "Any fowl?", Conversation: "birds", TokenCap: 30})
@@ -162,7 +162,7 @@ func TestExpandQueryAsksTheModel(t *testing.T) {
 }
 
 func TestExpandQueryWithAGrant(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	said, leaves := kept(t, e)
 	appended(t, e, engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "an otter elsewhere"}}})

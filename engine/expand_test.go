@@ -57,7 +57,7 @@ func walked(x *engine.Expansion, names map[string]string) string {
 }
 
 func TestExpand(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	ids, names := tree(t, e)
 	for _, test := range []struct {
@@ -115,7 +115,7 @@ func TestExpand(t *testing.T) {
 }
 
 func TestExpandGivesEverythingWhole(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
 	call := []engine.Block{{Type: engine.ThinkingBlock, Text: "hm"}, {Type: engine.TextBlock, Text: "let me look"},

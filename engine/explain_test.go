@@ -105,7 +105,7 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 }
 
 func TestWordsAloneCountWhereTheyFitExactly(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := openDemo(t, static.New())
 	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "What was behind HB-455?", Explain: true, Limit: 1})
 	if err != nil || len(result.Hits) != 1 {
@@ -141,7 +141,7 @@ func harbourTalk(t *testing.T) (e *engine.Engine, ids []string) {
 }
 
 func TestExplanationOfATurn(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e, ids := harbourTalk(t)
 	result, err := e.Recall(t.Context(), engine.RecallQuery{
 		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []engine.Kind{engine.MessageKind}, Explain: true,

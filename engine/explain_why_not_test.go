@@ -16,7 +16,7 @@ import (
 )
 
 func TestWhyNotFilters(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, NewID: countedIDs()})
 	crane := stored(t, e, engine.RememberRequest{Text: "The crane is blue", Scope: "project:harbor", Category: engine.Profile, CreatedAt: noon.AddDate(0, -1, 0)})
 	later := stored(t, e, engine.RememberRequest{Text: "The crane is green", ValidFrom: noon.AddDate(0, 1, 0)})
@@ -70,7 +70,7 @@ func TestWhyNotFilters(t *testing.T) {
 }
 
 func TestWhyNotStages(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	model := plotted{dims: 3, vectors: map[string][]float32{"hello crane": {1, 0, 0}}}
 	type missed struct{ stage, reason string }
 	want := map[string]missed{}
@@ -151,10 +151,7 @@ func TestWhyNotInThePool(t *testing.T) {
 
 // What is said of every document of the demo is what became of it.
 func TestWhyNotAgreesWithTheRanking(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	e := openDemo(t, static.New())
 	var ids []string
 	for _, row := range rowsOf(t, e, "SELECT id FROM report.memories UNION ALL SELECT id FROM report.messages ORDER BY 1") {
@@ -195,7 +192,7 @@ func TestWhyNotAgreesWithTheRanking(t *testing.T) {
 }
 
 func TestWhyNotFindsOnlyWhatTheAgentMayRead(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	secret := stored(t, e, engine.RememberRequest{ID: "mem-secret-4711", Text: "The gate code", Scope: "agent:scout"})
 	stored(t, e, engine.RememberRequest{ID: "mem-public-4711", Text: "The gate", Scope: "global"})
@@ -230,7 +227,7 @@ func TestWhyNotFindsOnlyWhatTheAgentMayRead(t *testing.T) {
 
 // A recall after an explained one is as it was before.
 func TestExplainLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e, ids := harbourTalk(t)
 	q := engine.RecallQuery{Text: "crane", Kinds: []engine.Kind{engine.MessageKind}, Limit: 2}
 	before := recalled(t, e, q)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAModelExploresTexts(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	prose := "# Herons\n\n" + strings.Repeat("They stand in the shallows. ", 100)
 	for _, test := range []struct {
 		name, file, body string
@@ -40,7 +40,7 @@ func TestAModelExploresTexts(t *testing.T) {
 }
 
 func TestExploringIsBounded(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	llm := answers("in short")
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: engine.ConversationOptions{SummarizeFiles: true, LargeFileTokens: 100, SummaryMaxCalls: 6}})
 	var say []engine.Message

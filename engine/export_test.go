@@ -46,7 +46,7 @@ func imported(t *testing.T, e *engine.Engine, lines string, want engine.Imported
 }
 
 func TestExportOfAnImportIsTheSame(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	imported(t, e, fullLine, engine.Imported{Lines: 1, Created: 1})

@@ -18,6 +18,16 @@ var noon = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 // movingClock is a time that the test moves.
 type movingClock struct{ at time.Time }
 
+// alone is for a test in which nothing runs beside anything, and which takes its time: it may run beside others, and is left out with -short,
+// as under the race detector, which has nothing to find in it.
+func alone(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short: nothing in it runs beside anything")
+	}
+	t.Parallel()
+}
+
 func (c *movingClock) now() time.Time          { return c.at }
 func (c *movingClock) advance(d time.Duration) { c.at = c.at.Add(d) }
 

@@ -61,7 +61,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestPurge(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	first := stored(t, e, engine.RememberRequest{ID: "mem_first", Text: "the release is on Monday"})
 	second, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: first.ID, By: engine.RememberRequest{ID: "mem_second", Text: "the release is on Tuesday"}})

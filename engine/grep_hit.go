@@ -68,7 +68,7 @@ func (g *grep) texts(ctx context.Context, c *connection, some []candidateHit, la
 	return nil
 }
 
-// stringsOf is a list as the driver gives it; duckdb.Composite takes ten times as long.
+// stringsOf is a list as the driver gives it.
 func stringsOf(list any) []string {
 	values, _ := list.([]any)
 	all := make([]string, len(values))

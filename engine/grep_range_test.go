@@ -61,7 +61,7 @@ func TestGrepRefuses(t *testing.T) {
 }
 
 func TestGrepRange(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	say := func(r engine.AppendRequest, text string) {
@@ -114,7 +114,7 @@ func TestGrepRange(t *testing.T) {
 
 // TestGrepIsNewestFirst says the newest things first, so that the order of time is not that in which they are stored.
 func TestGrepIsNewestFirst(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for i, conversation := range []string{"a", "b", "a", "b"} {
 		var say []engine.Message
@@ -165,10 +165,7 @@ func TestGrepComesToItsEnd(t *testing.T) {
 
 // TestGrepGoesOn searches more often than the tables of what is asked last.
 func TestGrepGoesOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Threads: 1})
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "one wren"}, {Text: "two wrens"}, {Text: "an owl"}}})
 	for i := range 450 {

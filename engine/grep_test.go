@@ -267,7 +267,7 @@ func TestGrepPassesOverFrames(t *testing.T) {
 
 // TestGrepRanksWhatIsSetAside: polls and records of the host, which the index has not, take their places among what it has.
 func TestGrepRanksWhatIsSetAside(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	var say []engine.Message
 	for range 60 {

@@ -26,10 +26,7 @@ func dialogue(said ...string) (all []engine.Message) {
 }
 
 func TestPruneHeartbeats(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		name  string
 		lines []string

@@ -118,7 +118,7 @@ func TestImportMessagesReportsLines(t *testing.T) {
 }
 
 func TestImportMessagesInManyTransactions(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	var b strings.Builder
 	for i := range 2500 {
 		fmt.Fprintf(&b, `{"conversation": "c", "text": "turn %d"}`+"\n", i)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestImportOfAnotherStore(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	plain := engine.Memory{
@@ -137,7 +137,7 @@ func TestImportReportsLines(t *testing.T) {
 }
 
 func TestImportForAnAgentAndIntoAScope(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	lines := `{"text": "a", "id": "mem_a"}` + "\n" + `{"text": "b", "id": "mem_b", "scope": "user:ines"}` + "\n" + `{"text": "c", "id": "mem_c", "scope": "global"}`
 	for _, test := range []struct {
 		request engine.ImportRequest
@@ -167,10 +167,7 @@ func TestImportForAnAgentAndIntoAScope(t *testing.T) {
 }
 
 func TestImportOfALongLine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	story := strings.Repeat("The tide came in and went out again. ", 5_000_000/37)
 	lines := `{"text": "the tide table", "id": "mem_long", "l2_content": "` + story + `"}` + "\n" + `{"text": "short", "id": "mem_short"}`
@@ -185,7 +182,7 @@ func TestImportOfALongLine(t *testing.T) {
 }
 
 func TestImportInManyTransactions(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	var b strings.Builder
 	for i := range 2500 {
 		fmt.Fprintf(&b, `{"text": "memory %d", "key": "k%d"}`+"\n", i, i%2400)

@@ -44,10 +44,7 @@ func filesOf(t *testing.T, e *engine.Engine, conversation string) (files []*engi
 }
 
 func TestLargeContentsAreKeptApart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	body := strings.Repeat("word\n", 40)
 	brief := "a few words"
 	for _, test := range []struct {
@@ -179,7 +176,7 @@ func TestFilesThatCameAsBytes(t *testing.T) {
 }
 
 func TestReferencesAreFoundByTheirSummary(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, largeAtTwenty)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "zebra things " + strings.Repeat("and more ", 30)}}})
 	for range 2 {
@@ -196,7 +193,7 @@ func TestReferencesAreFoundByTheirSummary(t *testing.T) {
 }
 
 func TestReadLargeFile(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, largeAtTwenty)
 	body := "één\nтри\n日本語\n𝄞𝄞𝄞\n\nlast line, with no end" + strings.Repeat(".", 60)
 	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: body}}})
@@ -273,10 +270,7 @@ func TestLargeFilesOfOthers(t *testing.T) {
 
 // TestTheLargestLieInTheFolder has a text of twenty megabytes.
 func TestTheLargestLieInTheFolder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	body := strings.Repeat("twenty megabytes of reed\n", 20<<20/25)
@@ -324,7 +318,7 @@ func TestTheLargestLieInTheFolder(t *testing.T) {
 
 // TestASecondCopy: what is left beside a copy that was deleted is not written through, for it is the original.
 func TestASecondCopy(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	folder := t.TempDir()
 	path, copied := filepath.Join(folder, "mallard.db"), filepath.Join(folder, "copy.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
@@ -374,7 +368,7 @@ func TestASecondCopy(t *testing.T) {
 }
 
 func TestNothingIsPutBesideAFileThatIsOnlyRead(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	if err := enginetest.OpenAt(t, path, engine.Options{}).Close(); err != nil {
 		t.Fatal(err)
@@ -387,7 +381,7 @@ func TestNothingIsPutBesideAFileThatIsOnlyRead(t *testing.T) {
 }
 
 func TestOrphans(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	if state, err := e.CheckPayloadFiles(t.Context(), true); err != nil || len(state.Orphans)+len(state.Missing) != 0 {

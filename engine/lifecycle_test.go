@@ -61,7 +61,7 @@ func asideOf(t *testing.T, e *engine.Engine, conversation string) (aside string)
 }
 
 func TestNewSession(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		name    string
 		depth   *int
@@ -198,7 +198,7 @@ func TestResetOfWhatIsArchived(t *testing.T) {
 }
 
 func TestEndSession(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		reason    string
 		active    bool // the conversation goes on

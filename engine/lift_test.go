@@ -35,7 +35,7 @@ func cranes(t *testing.T, e *engine.Engine) (ids []string, leaf string) {
 }
 
 func TestLift(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	ids, leaf := cranes(t, e)
 	lifted := func(q engine.RecallQuery) []engine.Hit {

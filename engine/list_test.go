@@ -36,7 +36,7 @@ func openListed(t *testing.T) *engine.Engine {
 }
 
 func TestListFilters(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := openListed(t)
 	type list = engine.ListRequest
 	for _, test := range []struct {
@@ -98,7 +98,7 @@ func TestListRefuses(t *testing.T) {
 }
 
 func TestListOrderAndDefaultLimit(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	var want []string
 	for i := range 25 {

@@ -53,7 +53,7 @@ func TestSecondHandle(t *testing.T) {
 
 // TestReadOnlyHandle: a process has a file open once, also for reading; another process may read it at the same time.
 func TestReadOnlyHandle(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	stock(t, e)

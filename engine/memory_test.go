@@ -55,7 +55,7 @@ func TestParseCategory(t *testing.T) {
 }
 
 func TestStorageWords(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	long := strings.Repeat("the quay ", 25)
 	for _, test := range []struct {
@@ -121,7 +121,7 @@ func TestStatesAndLayers(t *testing.T) {
 }
 
 func TestMoments(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	want := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for written, want := range map[string]time.Time{
@@ -178,7 +178,7 @@ func TestTimesAndCountsThatCannotBe(t *testing.T) {
 }
 
 func TestFactKeys(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for _, test := range []struct {
 		category   engine.Category

@@ -41,7 +41,7 @@ func TestNewFileAndReopen(t *testing.T) {
 // A query that was asked before a write must see it when it is asked again, also where the file's statistics, which a reopened
 // file has, would have answered it.
 func TestQueriesFollowWrites(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	closeFile(t, openFile(t, path, engine.Options{}))
 	for _, texts := range [][]string{{"entirely fresh wording", "another unheard sentence"}, {"blue herons nest", "seven bridges cross"}} {
@@ -94,7 +94,7 @@ func TestOpenNamesEveryBadOption(t *testing.T) {
 }
 
 func TestOpenWhatIsNoFileOfOurs(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole.db")
 	e := openFile(t, whole, engine.Options{})
@@ -163,10 +163,7 @@ func TestOpenWhatIsNoFileOfOurs(t *testing.T) {
 
 // A file with a damaged block opens and works, or says that it is damaged; it never brings the program down.
 func TestDamagedBlocks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
@@ -220,7 +217,7 @@ func TestClosed(t *testing.T) {
 }
 
 func TestReadOnlyFile(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	ctx := t.Context()
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}

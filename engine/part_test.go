@@ -14,7 +14,7 @@ import (
 
 // TestBlocksAreKeptWhole writes blocks of every kind and reads them back.
 func TestBlocksAreKeptWhole(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	blocks := []engine.Block{
 		{Type: engine.TextBlock, Text: "so", Key: "b1", Raw: []byte("\xff\x00")},
@@ -74,7 +74,7 @@ func TestTokensOfMessages(t *testing.T) {
 
 // TestTextBesideBlocks: what a message says is what its blocks say.
 func TestTextBesideBlocks(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	call := engine.Block{Type: engine.ToolCallBlock, Tool: "f"}
 	for _, test := range []struct {
 		text   string
@@ -176,7 +176,7 @@ func TestATextThatIsMore(t *testing.T) {
 
 // TestTextsOfBlocksAreFound: whatever a block says, but for thoughts, is counted, found and shown.
 func TestTextsOfBlocksAreFound(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for _, host := range []engine.BlockType{engine.FileBlock, "document", "patch", "subtask", "compaction", "step_start", "step_finish", "snapshot", "retry", "agent"} {
 		name := string(host)

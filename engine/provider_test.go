@@ -144,10 +144,7 @@ func shownImages(t *testing.T, a *engine.Assembled) (all []string) {
 
 // TestProvidersShowImages: one that a provider would refuse spoils every request from then on.
 func TestProvidersShowImages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	const png, jpeg, limit = "\x89PNG\r\n\x1a\n", "\xff\xd8\xff", 5 << 20 / 4 * 3
 	image := func(mime string, data []byte) engine.Message {
 		return engine.Message{Text: "see", Blocks: []engine.Block{{Type: engine.ImageBlock, MIME: mime, Data: data}}}

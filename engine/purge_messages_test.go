@@ -34,7 +34,7 @@ func leftIn(t *testing.T, e *engine.Engine, word string) (places []string) {
 }
 
 func TestPurgeMessages(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{Embedder: enginetest.Words{}})
 	huge := "secret " + strings.Repeat("x", 17<<20)
@@ -135,7 +135,7 @@ func TestPurgeRefuses(t *testing.T) {
 }
 
 func TestPurgeConversation(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	shelf(t, e)
 	child := appended(t, e, engine.AppendRequest{Conversation: "child", Parent: "c", Messages: []engine.Message{{Text: "stays", Raw: []byte(strings.Repeat("z", 1<<17))}},

@@ -31,7 +31,7 @@ func stolen(t *testing.T) string {
 }
 
 func TestQueryRefuses(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
@@ -97,7 +97,7 @@ func TestQueryRefuses(t *testing.T) {
 }
 
 func TestQueryAllows(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
 	for query, want := range map[string][][]any{

@@ -32,10 +32,7 @@ func clustered(t *testing.T, e *engine.Engine) bool {
 }
 
 func TestRebuildMakesTheSame(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	ctx := t.Context()
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
@@ -72,7 +69,7 @@ func TestRebuildMakesTheSame(t *testing.T) {
 
 // TestRebuildOfBlocks: what tools and files say is in the index as before, in every batch.
 func TestRebuildOfBlocks(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := openFile(t, newFile(t), engine.Options{})
 	defer closeFile(t, e)
 	var say []engine.Message
@@ -148,7 +145,7 @@ func TestRebuildCancelled(t *testing.T) {
 }
 
 func TestRebuildWithoutModel(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	stock(t, e)
 	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{Vectors: true}); !errors.Is(err, engine.ErrNoEmbedder) {
@@ -163,7 +160,7 @@ func TestRebuildWithoutModel(t *testing.T) {
 // TestNumbersAreNeverUsedAgain: not that of the newest document after it was purged, not after reopening, nor after a rebuild,
 // nor in a snapshot.
 func TestNumbersAreNeverUsedAgain(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	ctx := t.Context()
 	path := newFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}

@@ -193,7 +193,7 @@ func TestRecallAfterFailure(t *testing.T) {
 
 // TestFirstRecallFails: a connection whose first recall failed is as good as new.
 func TestFirstRecallFails(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for what, q := range map[string]engine.RecallQuery{
 		"an unknown conversation": {Conversations: []string{"nowhere"}}, "unknown weights": {WeightSet: "nowhere"}, "an unknown document": {WhyNot: "mem_nowhere"},
 	} {

@@ -92,7 +92,7 @@ func numbered(n int) string {
 
 // TestAlikeStayInOrder: of documents that are the same in everything the oldest is first.
 func TestAlikeStayInOrder(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for i := range 20 { // a session of its own each, so that neighbours make no difference
 		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "The crane stands.", Session: fmt.Sprint(i), SaidAt: noon}}})
@@ -153,7 +153,7 @@ func equalNear[T any](t *testing.T, what string, want, got T) {
 
 // TestMemoriesOfOneSourceAreNeighbours: those noted from one session of one scope stand together, however they came in.
 func TestMemoriesOfOneSourceAreNeighbours(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	vectors := map[string][]float32{"lantern": {1, 0, 0}, "the match": {1, 0, 0}, "a walk": {0, 1, 0}}
 	for _, text := range []string{"before", "after", "elsewhere", "of another scope", "of no source"} {
 		vectors[text] = []float32{0, 1, 0}
@@ -186,7 +186,7 @@ func TestMemoriesOfOneSourceAreNeighbours(t *testing.T) {
 
 // TestBothKinds: memories and messages stand in one order, each with its own rarity of words.
 func TestBothKinds(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	stored(t, e, engine.RememberRequest{Text: "The crane is blue."})
 	stored(t, e, engine.RememberRequest{Text: "Ines likes tea."})
@@ -206,7 +206,7 @@ func TestBothKinds(t *testing.T) {
 
 // TestDatesOfMemories: a date in the question means when a memory became true; what a relative one means goes by AsOf.
 func TestDatesOfMemories(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for id, from := range map[string]time.Time{"mem_march": on(2026, 3, 10), "mem_april": on(2026, 4, 10), "mem_may": on(2026, 5, 10)} {
 		stored(t, e, engine.RememberRequest{ID: id, Text: "Ines works at the harbour", ValidFrom: from})

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRecallFilters(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n-10) * time.Hour) }
 	for _, r := range []engine.RememberRequest{
@@ -136,7 +136,7 @@ func TestHitsSayWhereTheyAreFrom(t *testing.T) {
 
 // TestDiversity is the acceptance vector O, and the edge of the threshold.
 func TestDiversity(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	length := float32(math.Sqrt(0.95*0.95 + 0.05*0.05))
 	side := float32(math.Sqrt(1 - 0.75*0.75))
 	model := plotted{dims: 4, vectors: map[string][]float32{
@@ -182,10 +182,7 @@ func TestDiversity(t *testing.T) {
 }
 
 func TestUnusualQuestions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	questions := []string{"what is it and who are they?", "?!…", "👍🏽 🏗", "起重机什么时候修好的？", "متى تم إصلاح الرافعة؟", "e\u0301\u200d\u202e",
 		strings.Repeat("crane of the harbour ", 480), strings.Repeat("x", 10_000), "'; DROP TABLE memories; --", "%_$1 $text {n}", "\"quoted\" -not AND OR (near)"}
 	fill := map[string]func(e *engine.Engine){

@@ -304,7 +304,7 @@ func dotOf(t *testing.T, query string) func(text string) float64 {
 
 // TestOneMemoryFromEndToEnd is the acceptance vector Z.
 func TestOneMemoryFromEndToEnd(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	story := "ledger" + strings.Repeat(" x", 497) // 1000 characters
 	memories := []*engine.Memory{{
 		ID: "mem_z", Text: story, Importance: 0.8, Confidence: 0.7, Tier: engine.Working, CreatedAt: noon.AddDate(0, 0, -14), Category: engine.Pattern,

@@ -174,10 +174,7 @@ func talkOf(t *testing.T, talk []spoken, o engine.Options) *engine.Engine {
 
 // TestEachSignalDecides: with the built-in weights one document is first, and another one when a single signal is taken away.
 func TestEachSignalDecides(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	proved := map[string]bool{}
 	for _, test := range signalCases {
 		t.Run(test.name, func(t *testing.T) {
@@ -217,10 +214,7 @@ func TestEachSignalDecides(t *testing.T) {
 
 // TestWhoIsNamed: only where the question names one speaker of a conversation is speaking a signal.
 func TestWhoIsNamed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		what, question string
 		speakers       [2]string

@@ -22,10 +22,7 @@ func plainWeights() *engine.Weights {
 }
 
 func TestRecallModes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	for _, test := range []struct {
 		model engine.Embedder
 		asked engine.Mode
@@ -68,7 +65,7 @@ func TestRecallModes(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for _, r := range []engine.RememberRequest{
 		{ID: "upper", Text: "a bug of proj:AIF in the login"}, {ID: "lower", Text: "proj:aif env:B-1 bug"}, {ID: "other", Text: "proj:Harbor bug"},
@@ -106,7 +103,7 @@ func TestTags(t *testing.T) {
 }
 
 func TestRecallLimits(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	requests := make([]engine.RememberRequest, 1005)
 	for i := range requests {
@@ -130,7 +127,7 @@ func TestRecallLimits(t *testing.T) {
 }
 
 func TestRecallLevels(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	stored(t, e, engine.RememberRequest{Text: "tea", L0: "likes tea", L1: "- tea", L2: "the story of tea"})
 	stored(t, e, engine.RememberRequest{Text: "coffee"})

@@ -66,7 +66,7 @@ func TestRememberManyReportsEachRequest(t *testing.T) {
 }
 
 func TestRememberManyTransactions(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	var told []string
 	e := enginetest.Open(t, engine.Options{Progress: func(step string, done, total int) { told = append(told, fmt.Sprint(step, " ", done, "/", total)) }})
 	requests := make([]engine.RememberRequest, 4001) // more than go into one transaction
@@ -86,7 +86,7 @@ func TestRememberManyTransactions(t *testing.T) {
 }
 
 func TestKeyAndUnique(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	tests := []struct {
 		name           string
 		first, second  engine.RememberRequest

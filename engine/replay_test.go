@@ -16,7 +16,7 @@ import (
 // TestTextsThatComeLater: what had no text when it was checkpointed, and got one since, has it after a crash too
 // (docs/decisions/0012).
 func TestTextsThatComeLater(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	for i := range 60 {
@@ -65,7 +65,7 @@ func TestTextsThatComeLater(t *testing.T) {
 
 // TestPurgedAfterACrash: of a message that was checkpointed before it was purged nothing comes back by a crash.
 func TestPurgedAfterACrash(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	var ids []string

@@ -31,7 +31,7 @@ func folded(t *testing.T, llm engine.LLM) *engine.Engine {
 }
 
 func TestRetryFallbacks(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	down := true
 	llm := answers("")
 	llm.Answer = failingWhile(&down, "gist of it, in nine or ten short words")
@@ -61,7 +61,7 @@ func TestRetryFallbacks(t *testing.T) {
 
 // TestRetryPastWhatCannotBeShorter: a fallback for which nothing shorter can be written is left, and the others are made anew.
 func TestRetryPastWhatCannotBeShorter(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{LLM: answers("gist"), Conversation: small(1, 60)})
 	ids := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "ok"}, {Text: enginetest.Tokens(50)},
 		{Text: "The harbor crane was painted blue, and then green."}, {Text: enginetest.Tokens(45)}, {Text: "last"}}}).IDs
@@ -101,7 +101,7 @@ func TestRewriteByHand(t *testing.T) {
 
 // TestRewriteOfWhatWasPurged: a model that was asked before a message below the summary was purged is not heard, although the clock stands still.
 func TestRewriteOfWhatWasPurged(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	llm := answers(enginetest.Tokens(10))
 	e := folded(t, llm)
 	id := rowsOf(t, e, "SELECT id FROM messages WHERE seq = 2")[0][0].(string)
@@ -141,7 +141,7 @@ func TestEndingsOfOthers(t *testing.T) {
 }
 
 func TestDissolve(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := folded(t, summing(10, 8))
 	if got := contextOf(t, e, "talk"); got != "D1(8) m11 m12" {
 		t.Fatal(got)
@@ -166,7 +166,7 @@ func TestDissolve(t *testing.T) {
 }
 
 func TestAdoptSummary(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := folded(t, summing(10, 8))
 	request := engine.AdoptRequest{Conversation: "talk", Key: "c1", Text: "What the host made of it.", FirstKept: "k12"}
 	s, changed, err := e.AdoptSummary(t.Context(), request)

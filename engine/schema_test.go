@@ -21,7 +21,7 @@ import (
 var updateKept = flag.Bool("update-kept", false, "make the kept file of the newest schema anew")
 
 func TestSchemaFaults(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	newest := len(sqlfiles.Migrations())
 	for _, test := range []struct {
 		what, statement string
@@ -52,7 +52,7 @@ func TestSchemaFaults(t *testing.T) {
 // TestDefinitionsAreRenewed: a file that another version wrote gets this one's macros and views; a file of this version keeps
 // what it has.
 func TestDefinitionsAreRenewed(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	stock(t, e)
@@ -96,7 +96,7 @@ func TestLanguageStaysWithTheFile(t *testing.T) {
 
 // TestModelOfTheFile: vectors of two models never mix; the way out is to make all of them anew.
 func TestModelOfTheFile(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	ctx := t.Context()
 	path := newFile(t)
 	first, second := enginetest.Words{Name: "first", N: 32}, enginetest.Words{Name: "second", N: 48}

@@ -15,10 +15,7 @@ import (
 
 // TestContextStaysSmall: whatever is said, the context stays within its budget, and all that was said is there, byte for byte.
 func TestContextStaysSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	const budget, batch = 2000, 20
 	turns := 1000
 	if longRun("growth") {
@@ -130,10 +127,7 @@ func TestChatWhileSummarising(t *testing.T) {
 // TestAgentWorksAlone: an agent that works on for long after one word of its user stays within its budget too, and never loses sight of what it
 // was asked for.
 func TestAgentWorksAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: long, and nothing in it runs beside anything")
-	}
-	t.Parallel()
+	alone(t)
 	const budget = 2000
 	turns := 600
 	if longRun("growth") {

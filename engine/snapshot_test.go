@@ -28,7 +28,7 @@ const bm25 = `
 	LIMIT 1`
 
 func TestSnapshotIsTheFile(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	ctx := t.Context()
 	o := engine.Options{Embedder: enginetest.Words{}}
 	e := enginetest.Open(t, o)
@@ -100,7 +100,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 
 // TestSnapshotKeepsTheLayout: small tables compressed as the schema says, vectors as they are.
 func TestSnapshotKeepsTheLayout(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
 	many := make([]engine.RememberRequest, 3000) // enough for a column to be worth compressing
 	for i := range many {
@@ -188,7 +188,7 @@ func TestSnapshotWhileWriting(t *testing.T) {
 }
 
 func TestSnapshotRefuses(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	ctx := t.Context()
 	e := enginetest.Open(t, engine.Options{})
 	stock(t, e)

@@ -40,7 +40,7 @@ func TestSupersede(t *testing.T) {
 }
 
 func TestRecallAlongAChain(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	for name, options := range map[string]engine.Options{"lexical": {}, "hybrid": {Embedder: enginetest.Words{}}} {
 		t.Run(name, func(t *testing.T) {
 			clock := &movingClock{noon}
@@ -81,7 +81,7 @@ func TestRecallAlongAChain(t *testing.T) {
 }
 
 func TestSupersedeFromADateOfItsOwn(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "The quay is closed"})
 	later := noon.Add(time.Hour)

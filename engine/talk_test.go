@@ -53,7 +53,7 @@ var sessionCases = []struct {
 // TestSessionsOfTalk: a session ends where the host's does, and at more than six hours of silence; in how many pieces a talk was
 // appended makes no difference, nor does the file being closed in between.
 func TestSessionsOfTalk(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	for _, test := range sessionCases {
@@ -98,7 +98,7 @@ func TestKnownMessagesTakeNoPlace(t *testing.T) {
 
 // TestImportedTalkStandsAlike: messages that are imported stand as if they had been appended.
 func TestImportedTalkStandsAlike(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	lines, n := "", 0
 	for _, test := range sessionCases {
@@ -119,7 +119,7 @@ const talkColumns = `SELECT d.doc_no, d.owner_id, d.session_no, d.place, d.speak
 
 // TestRebuildKeepsTheTalk: where documents stand, and what they say of themselves, comes out of the rows the same.
 func TestRebuildKeepsTheTalk(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	rng := rand.New(rand.NewPCG(5, 1))
 	e, _ := randomTalk(t, rng)
 	for i, text := range []string{"hello", "Is that all?", "Why? Because.", "港はどこ？", "query -> none", "Yesterday I met Anna in Porto."} {
@@ -162,7 +162,7 @@ func TestRebuildKeepsTheTalk(t *testing.T) {
 
 // TestStandsAfterAPurge: the places of what is gone stay empty or close up, but two documents never share one.
 func TestStandsAfterAPurge(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for range 2 {
 		var ids []string
@@ -188,7 +188,7 @@ func TestStandsAfterAPurge(t *testing.T) {
 // TestMigrationSeatsTheTalk: an old file has, after its migration, what a new one has of the same rows; how much a turn tells is known
 // once the index is made anew.
 func TestMigrationSeatsTheTalk(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	path := newFile(t)
 	unpack(t, "testdata/schema_1.db.gz", path)
 	tamper(t, path, oldTalk()...)

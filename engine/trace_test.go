@@ -49,7 +49,7 @@ func follows(t *testing.T, trace engine.Trace, hits int) {
 }
 
 func TestEveryStageDropsWhatItShould(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	model := plotted{dims: 3, vectors: map[string][]float32{"hello crane": {1, 0, 0}}}
 	want := map[string]string{} // stage by id
 	var requests []engine.RememberRequest
@@ -114,7 +114,7 @@ func TestEveryStageDropsWhatItShould(t *testing.T) {
 }
 
 func TestTraceOfEachMode(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for _, text := range []string{"the crane is blue", "the crane is red", "a ferry to the islands"} {
 		stored(t, e, engine.RememberRequest{Text: text})

@@ -76,7 +76,7 @@ func TestKnownKeys(t *testing.T) {
 }
 
 func TestSetBranch(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	keyed(t, e, "talk", "global", 6)
 	ctx := t.Context()

@@ -14,7 +14,7 @@ import (
 )
 
 func TestUpdateChangesWhatIsGivenOnly(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
 	for _, test := range []struct {

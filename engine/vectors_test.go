@@ -116,7 +116,7 @@ func TestUnusableVectors(t *testing.T) {
 }
 
 func TestVectorsAreNormalised(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	model := &scripted{}
 	scaled := func(v []float32, by float32) []float32 {
 		for i := range v {
@@ -154,7 +154,7 @@ func TestVectorsAreNormalised(t *testing.T) {
 
 // TestModelThatIsDown: nothing is lost, and what is missing shows and can be completed.
 func TestModelThatIsDown(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	ctx := t.Context()
 	model := &scripted{}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
