@@ -1,0 +1,35 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestWordsOfALongRun: a writer that has looked words up so often that it reads them all knows those of the file from the new ones.
+func TestWordsOfALongRun(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{})
+	say := func(e *engine.Engine, word string) {
+		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "the heron " + word, SaidAt: noon}}})
+	}
+	for i := range 90 {
+		say(e, fmt.Sprint("old", i))
+	}
+	closeFile(t, e)
+	e = enginetest.OpenAt(t, path, engine.Options{})
+	for i := range 70 {
+		say(e, fmt.Sprint("new", i))
+	}
+	for i := range 90 {
+		say(e, fmt.Sprint("old", i))
+	}
+	for word, want := range map[string]int{"old3": 2, "old89": 2, "new0": 1, "new69": 1} {
+		if hits := grepped(t, e, engine.GrepRequest{Conversation: "talk", Pattern: word}).Hits; len(hits) != want {
+			t.Errorf("%s: %d hits, want %d", word, len(hits), want)
+		}
+	}
+}
