@@ -15,15 +15,9 @@ import (
 
 // TestUnderOutlastsASweep: a sweep that comes to its deadline is no failure of the whole, which has a deadline of its own.
 func TestUnderOutlastsASweep(t *testing.T) {
-	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
-		select {
-		case <-time.After(200 * time.Millisecond):
-			return enginetest.Tokens(5), nil
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}}
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(700 * time.Millisecond) })})
+	t.Parallel()
+	llm := slowAt(func(call int) bool { return call%3 == 0 })
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(3 * time.Second) })})
 	said(t, e, "talk", times(12, 10)...)
 	c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactUnder, Budget: 90})
 	if !c.Reached || c.Rounds < 2 || len(c.Passes) != 6 || c.Reason != "compacted" {

@@ -160,17 +160,28 @@ func TestSpendGuard(t *testing.T) {
 	}
 }
 
+// TestOutOfTime: a sweep that comes to its deadline while the model thinks keeps the pass that it wrote before.
 func TestOutOfTime(t *testing.T) {
-	llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
-		time.Sleep(60 * time.Millisecond)
-		return enginetest.Tokens(5), ctx.Err()
-	}}
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(100 * time.Millisecond) })})
+	t.Parallel()
+	llm := slowAt(func(call int) bool { return call == 2 })
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(3 * time.Second) })})
 	said(t, e, "talk", times(40, 10)...)
 	c := compactTalk(t, e, engine.CompactRequest{Budget: 100})
-	if c.Reason != "out of time" || c.Reached || len(c.Passes) == 0 || len(c.Passes) > 3 {
+	if c.Reason != "out of time" || c.Reached || len(c.Passes) != 1 || c.Calls != 2 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// slowAt is a model that answers at once, but for the calls, counted from 1, that never end before their deadline does.
+func slowAt(never func(call int) bool) *enginetest.LLM {
+	n := 0
+	return &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
+		if n++; never(n) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return enginetest.Tokens(5), nil
+	}}
 }
 
 func TestCancelledCompaction(t *testing.T) {

@@ -160,7 +160,7 @@ func atOnce(t *testing.T, e *engine.Engine, verbs map[string]func(context.Contex
 		}
 		return false
 	}
-	for start := time.Now(); busy() && time.Since(start) < 30*time.Second; {
+	for start := time.Now(); busy() && time.Since(start) < 5*time.Minute; { // five minutes: somebody hangs
 		time.Sleep(50 * time.Millisecond)
 	}
 	if err := e.Close(); err != nil {

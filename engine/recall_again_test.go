@@ -223,14 +223,14 @@ func TestRecallAfterCancelling(t *testing.T) {
 	whole, cancelled := time.Since(start)/time.Duration(len(questions)), 0
 	for i := range 20 {
 		n := i % len(questions)
-		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/16)
+		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i*i)/320) // most of them early: the machine may be faster by now
 		if _, err := e.Recall(ctx, questions[n]); err != nil {
 			cancelled++
 		}
 		cancel()
 		got, err := answerOf(e, questions[n])
 		if diff := differs(want[n], got); err != nil || diff != "" {
-			t.Errorf("%q, after a recall that had %d/16 of its time: %v (-want +got):\n%s", questions[n].Text, i, err, diff)
+			t.Errorf("%q, after a recall that had %d/320 of its time: %v (-want +got):\n%s", questions[n].Text, i*i, err, diff)
 		}
 	}
 	if cancelled < 5 {

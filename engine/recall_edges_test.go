@@ -61,7 +61,7 @@ func TestOddStoresAndQuestions(t *testing.T) {
 					q := engine.RecallQuery{Text: question, Kinds: kinds, Weights: w, Limit: 100}
 					start := time.Now()
 					result, err := e.Recall(t.Context(), q)
-					if took := time.Since(start); err != nil || took > 5*time.Second {
+					if took := time.Since(start); err != nil || took > time.Minute {
 						t.Fatalf("%s: after %v: %v", what, took, err)
 					}
 					if n := store.size * len(kinds); len(result.Hits) > n || model != nil && len(result.Hits) != n {
