@@ -34,7 +34,7 @@ type ExtractInput struct {
 // A sentence is worth the sum of its terms, each by its rarity and less for each sentence with it that was taken before, as in maximal
 // marginal relevance. What tells about people, names, times or numbers, decides, promises or fails is worth more, and so is a question
 // that nobody answered; other questions, small talk, code and markup are worth less. Sentences are taken by worth per token, and one
-// that says what a taken one says is passed over.
+// that says what a taken one says is passed over: it has most of its terms, and neither another number nor a "not" more or less.
 //
 // Earlier summaries are sources like any other. Their lines keep their labels, and topics they left out are among those left out now.
 func (a *Analyzer) Extract(in ExtractInput) string {
@@ -81,12 +81,14 @@ type labelled struct {
 // excerpt is a sentence that may be taken.
 type excerpt struct {
 	sentence
-	line   int     // that it stands in
-	text   string  // as printed
-	terms  []int32 // distinct, without stop words
-	factor float64 // what its cues make of the sum of its terms
-	tokens int
-	taken  bool
+	line    int      // that it stands in
+	text    string   // as printed
+	terms   []int32  // distinct, without stop words
+	numbers []string // as surfaces
+	negated bool
+	factor  float64 // what its cues make of the sum of its terms
+	tokens  int
+	taken   bool
 }
 
 // extractTerm is what is known of a term.

@@ -11,6 +11,7 @@ const (
 	cueError
 	cueCode // an identifier, path or address
 	cueNumber
+	cueNot
 	cueQuestion
 	cueOpen // a question that nobody answered
 )
@@ -64,6 +65,10 @@ func cueOf(surface string) cues {
 var cueWords = func() map[string]cues {
 	words := map[string]cues{}
 	for cue, list := range map[cues]string{
+		cueNot: `not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt couldnt
+			shouldnt hasnt havent hadnt
+			nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne
+			no nunca nadie nada sin tampoco pas jamais aucun aucune rien sans non nao nunca nem sem mai nessuno niente senza`,
 		cueDecision: `decided decides decision decisions agreed approved rejected chose chosen settled concluded confirmed switched preferred
 			resolved instead final merged released shipped deployed accepted
 			entschieden entscheidung beschlossen vereinbart gewahlt bestatigt genehmigt abgelehnt stattdessen

@@ -46,7 +46,11 @@ func (r *excerptReader) append(line int, s sentence, tokens []Token) {
 	var found cues
 	previous, whole, end := int32(-1), 0, 0 // the term before, the end of the identifier, the end of the token before
 	for i, t := range tokens {
-		found |= cueOf(t.Surface)
+		cue := cueOf(t.Surface)
+		found |= cue
+		if cue&cueNumber != 0 && !slices.Contains(e.numbers, t.Surface) {
+			e.numbers = append(e.numbers, t.Surface)
+		}
 		if t.End <= whole {
 			continue
 		}
@@ -79,6 +83,7 @@ func (r *excerptReader) append(line int, s sentence, tokens []Token) {
 		}
 		previous, end = no, t.End
 	}
+	e.negated = found&cueNot != 0
 	e.factor = r.factor(&e, found)
 	for _, no := range e.terms {
 		r.terms[no].best = max(r.terms[no].best, e.factor)

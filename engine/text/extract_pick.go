@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	sameShare  = 0.7 // of an excerpt's terms in one that is taken, from which it says nothing new
+	sameShare  = 0.7 // of an excerpt's terms in one that is taken, from which it says nothing new, but for numbers and negation
+	fewNumbers = 4   // with more, numbers are data, such as the times of a log, and no news
 	novelty    = 0.6 // of a term's weight that each excerpt with it leaves to the next
 	pickRounds = 4   // of filling the room that labels and rounding left
 	slack      = 4   // tokens of room that aren't worth another round
@@ -83,21 +84,26 @@ func (x *extraction) worth(e *excerpt) float64 {
 	return sum * e.factor / float64(e.tokens+labelCost)
 }
 
-// isSaid reports whether one of the excerpts taken has most of the terms of e.
-func (x *extraction) isSaid(e *excerpt) bool {
-	most := 0
+// isSaid reports whether one of the excerpts taken has most of the terms of e and agrees with it.
+func (x *extraction) isSaid(e *excerpt) (said bool) {
 	for _, no := range e.terms {
 		for _, h := range x.terms[no].holders {
 			x.shared[h]++
-			most = max(most, x.shared[h])
 		}
 	}
 	for _, no := range e.terms {
 		for _, h := range x.terms[no].holders {
+			said = said || float64(x.shared[h]) >= sameShare*float64(len(e.terms)) && x.excerpts[h].agrees(e)
 			x.shared[h] = 0
 		}
 	}
-	return float64(most) >= sameShare*float64(len(e.terms))
+	return said
+}
+
+// agrees reports whether an excerpt has the numbers of another, if these are few, and denies as it does.
+func (e *excerpt) agrees(other *excerpt) bool {
+	lacks := func(number string) bool { return !slices.Contains(e.numbers, number) }
+	return e.negated == other.negated && (len(other.numbers) > fewNumbers || !slices.ContainsFunc(other.numbers, lacks))
 }
 
 // render prints what is taken, one line for each label.

@@ -129,6 +129,10 @@ func TestExtract(t *testing.T) {
 			12, "Ann: Karin moved to Lisbon in March."},
 		{"somebody else's words", []text.Passage{{at("09:00", "Ann"), "He wrote:\n[2026-01-02 08:00 UTC] Bob: I owe Ann 500 euros.\nExpand for details about: jam"}}, 100,
 			"[2026-01-02 09:00 UTC] Ann: [2026-01-02 08:00 UTC] Bob: I owe Ann 500 euros."},
+		{"another number", []text.Passage{{at("09:00", "Ann"), "The budget of the harbour crane is 5,000 euros."}, {at("11:00", "Ann"), "The budget of the harbour crane is 7,000 euros."}, {at("11:01", "Bob"), strings.Repeat("So it is, ", 20)}},
+			40, "[2026-01-02 09:00 UTC] Ann: The budget of the harbour crane is 5,000 euros.\n[11:00] Ann: The budget of the harbour crane is 7,000 euros."},
+		{"not any more", []text.Passage{{at("09:00", "Ann"), "The harbour crane is open on Mondays."}, {at("11:00", "Ann"), "The harbour crane is not open on Mondays."}, {at("11:01", "Bob"), strings.Repeat("So it is, ", 20)}},
+			40, "[2026-01-02 09:00 UTC] Ann: The harbour crane is open on Mondays.\n[11:00] Ann: The harbour crane is not open on Mondays."},
 		{"list", []text.Passage{{"", "Packed for Norway:\n- tent\n- stove from Karin\n- seven maps\n\nWell, that is that, ok?"}}, 15,
 			"Packed for Norway: tent; stove from Karin; seven maps"},
 	}
