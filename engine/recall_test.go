@@ -264,8 +264,13 @@ func TestWeightSets(t *testing.T) {
 	if v := ask(engine.RecallQuery{}).Candidates[0]; !near(v.Fused, 0.5**v.VectorScore+0.3**v.LexicalScore) {
 		t.Errorf("a stored set does not take the place of the built-in one: %+v", v)
 	}
-	if err := e.ResetWeights(t.Context(), "memory"); err != nil {
-		t.Fatal(err)
+	for range 2 { // the second time it is built in
+		if err := e.ResetWeights(t.Context(), "memory"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.ResetWeights(t.Context(), "nowhere"); !errors.Is(err, engine.ErrNotFound) || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("reset of an unknown set: %v, want ErrNotFound that names it", err)
 	}
 	if sets, err := e.WeightSets(t.Context()); err != nil || sets["memory"] != engine.MemoryWeights() {
 		t.Errorf("after a reset: %+v, %v", sets["memory"], err)

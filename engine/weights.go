@@ -161,10 +161,13 @@ func (e *Engine) SetWeights(ctx context.Context, name string, w Weights) error {
 	})
 }
 
-// ResetWeights removes a stored set; a built-in one of that name is back as it was.
+// ResetWeights removes a stored set; a built-in one of that name is back as it was. Errors: ErrNotFound for a name that is neither.
 func (e *Engine) ResetWeights(ctx context.Context, name string) error {
 	return e.write(ctx, "reset weights", func(c *connection) error {
-		_, err := c.exec(ctx, "setting_delete", sql.Named("name", weightsPrefix+name))
+		removed, err := c.exec(ctx, "setting_delete", sql.Named("name", weightsPrefix+name))
+		if _, builtin := builtinWeights()[name]; err == nil && removed == 0 && !builtin {
+			err = noWeights(name)
+		}
 		return err
 	})
 }
@@ -178,8 +181,12 @@ func (e *Engine) weights(ctx context.Context, c *connection, name string) (w Wei
 	}
 	w, found = builtinWeights()[name]
 	if !found {
-		return w, fmt.Errorf("%w: weights %s; there are %s and those stored with SetWeights", ErrNotFound, quote(name),
-			strings.Join(slices.Sorted(maps.Keys(builtinWeights())), ", "))
+		return w, noWeights(name)
 	}
 	return w, nil
+}
+
+func noWeights(name string) error {
+	return fmt.Errorf("%w: weights %s; there are %s and those stored with SetWeights", ErrNotFound, quote(name),
+		strings.Join(slices.Sorted(maps.Keys(builtinWeights())), ", "))
 }
