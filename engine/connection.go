@@ -19,9 +19,14 @@ import (
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
-// checkpointThreshold bounds the write-ahead log: small enough that a reopening after a crash is quick, large enough that few
-// writes have to wait for a checkpoint.
-const checkpointThreshold = "2MB"
+// logLimit bounds the write-ahead log: small enough that a reopening after a crash is quick, large enough that few writes have to wait for a
+// checkpoint. A checkpoint writes the last row group of each table anew, which takes longer than a thousand messages do: while many documents
+// are written at once it is longer, and a reopening after a crash takes a third of a second.
+const (
+	logLimit     = "2MB"
+	bulkLogLimit = "16MB"
+	bulkWrite    = 32 // documents
+)
 
 // storageVersion is the oldest DuckDB that reads the files as they were written: 1.3 knows the compression the schema names, but
 // reads columns that may be NULL as if they all were.
@@ -37,6 +42,8 @@ type connection struct {
 	filled   bool   // some of the tables that only some recalls fill
 	greps    int    // since the tables of a search were made; 0: they are not
 	shown    int    // documents of these
+	written  int    // documents, in this transaction
+	logLimit string
 	before   func() // called before each statement, for tests of crashes; nil: nothing is
 }
 
@@ -52,7 +59,7 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 	dsn := fmt.Sprintf(":memory:?threads=%d&memory_limit=%dMB", o.Threads, o.MemoryLimit)
 	connector, err := duckdb.NewConnector(dsn, func(execer driver.ExecerContext) error {
 		if !attached { // the pool makes its first connection below, before any other
-			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{checkpoint}", checkpointThreshold,
+			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{checkpoint}", logLimit,
 				"{temporary}", strings.ReplaceAll(temporary(path), "'", "''")); err != nil {
 				return err
 			}
@@ -142,7 +149,7 @@ func newConnection(ctx context.Context, db *sql.DB) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
+	return &connection{conn: conn, prepared: map[string]*sql.Stmt{}, logLimit: logLimit}, nil
 }
 
 // statement prepares a named query once for each pattern of NULLs and empty lists among its arguments: a parameter whose type
@@ -372,6 +379,19 @@ func (c *connection) appendAll(catalog, table string, rows iter.Seq[[]driver.Val
 		}
 		return nil
 	})
+}
+
+// limitLog sets how long the log may get, before a commit.
+func (c *connection) limitLog(ctx context.Context) error {
+	limit := logLimit
+	if c.written >= bulkWrite {
+		limit = bulkLogLimit
+	}
+	if limit == c.logLimit {
+		return nil
+	}
+	c.logLimit = limit
+	return c.execDDL(ctx, sqlfiles.Query("log_limit"), "{limit}", limit)
 }
 
 // close gives the connection back to the pool's end.

@@ -248,7 +248,13 @@ func (e *Engine) writeThen(ctx context.Context, op string, do func(c *connection
 	defer e.unlock()
 	e.conn.renew(e.size.Load())
 	grown := e.grown
-	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(e.conn) })
+	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error {
+		e.conn.written = 0
+		if err := do(e.conn); err != nil {
+			return err
+		}
+		return e.conn.limitLog(ctx)
+	})
 	if err != nil {
 		e.words.forget() // it may hold numbers that were rolled back
 		e.reserved, e.unmarked, e.grown = nil, false, nil

@@ -86,6 +86,7 @@ func (e *Engine) insertDocuments(ctx context.Context, c *connection, docs []*doc
 		return err
 	}
 	e.size.Add(int64(len(docs)))
+	c.written += len(docs)
 	return e.insertIndex(ctx, c, docs)
 }
 

@@ -16,6 +16,9 @@ SET GLOBAL autoinstall_known_extensions = false;
 SET GLOBAL autoload_known_extensions = false;
 SET GLOBAL TimeZone = 'UTC';
 
+-- name: log_limit
+SET GLOBAL checkpoint_threshold = '{limit}';
+
 -- name: use
 -- Each connection works in the attached file.
 USE mallard;
