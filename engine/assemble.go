@@ -117,12 +117,12 @@ type assembly struct {
 	estimator    text.Estimator
 	live         bool // show the request's Live
 	totals       contextSpan
-	contenders   []contender // in the order of the context
-	low          int         // all items from this position on are contenders
-	tailAt       int         // position of the first item of the fresh tail
-	depth        int         // of the deepest summary in the context
-	condensed    int         // summaries of depth 1 or more in the context
-	chosen       []contender
+	contenders   []*contender // in the order of the context
+	low          int          // all items from this position on are contenders
+	tailAt       int          // position of the first item of the fresh tail
+	depth        int          // of the deepest summary in the context
+	condensed    int          // summaries of depth 1 or more in the context
+	chosen       []*contender
 	tail         int // index in chosen of the first item of the fresh tail
 	result       Assembled
 }
@@ -185,17 +185,21 @@ func (a *assembly) render() *Assembled {
 	r.Total = ContextTotal{a.totals.items - a.totals.summaries, a.totals.summaries, a.totals.tokens}
 	r.Left.Items, r.Left.Tokens = a.totals.items-len(a.chosen), a.totals.tokens
 	r.Items = make([]AssembledItem, len(a.chosen))
-	for i := range a.chosen {
-		s := &a.chosen[i]
-		if s.Message != nil {
-			s.Text = plainText(shownBlocks(s.Message))
+	shown := make([]shownMessage, len(a.chosen))
+	for i, s := range a.chosen {
+		if s.Summary != nil {
+			shown[i] = shownMessage{role: window.User, message: &Message{ID: s.ID}, rest: []Block{{Type: TextBlock, Text: s.Text}}}
+		} else {
+			blocks := shownBlocks(s.Message)
+			s.Text, shown[i] = plainText(blocks), showMessage(s.Message, blocks)
 		}
+		shown[i].old = i < a.tail
 		r.Items[i] = s.AssembledItem
 		r.Tokens += s.Tokens
 		r.Left.Tokens -= s.stored
 	}
 	r.OverBudget = r.Tokens > r.Budget
-	r.Messages = renderItems(a.chosen, a.tail, a.zone)
+	r.Messages = repaired(shown, a.zone)
 	names := a.request.ToolNames
 	r.Guidance = prompts.Guidance(prompts.GuidanceInput{MaxDepth: a.depth, Condensed: a.condensed, Summaries: a.totals.summaries,
 		Grep: names.Grep, Describe: names.Describe, Expand: names.Expand})

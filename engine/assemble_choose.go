@@ -22,6 +22,7 @@ func (a *assembly) choose() {
 		scores = nil
 	}
 	selection := window.Select(a.plans(), window.SelectOptions{Budget: a.request.Budget, Tail: tail, Scores: scores})
+	a.chosen = make([]*contender, 0, len(selection.Indexes))
 	for _, i := range selection.Indexes {
 		if i < tail {
 			a.tail++
@@ -59,7 +60,7 @@ func (a *assembly) shorten(tokens int) {
 	}
 	short, _ := selection.Shorten(results, a.request.Budget, reference)
 	for _, i := range short {
-		s := &a.chosen[places[i].item]
+		s := a.chosen[places[i].item]
 		b := &s.Message.Blocks[places[i].block]
 		b.Output = a.reference(s.Message, b, results[i].Tokens)
 		s.Tokens += a.estimator.Tokens(b.Output) - results[i].Tokens

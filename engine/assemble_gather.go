@@ -63,7 +63,7 @@ func (a *assembly) gather(ctx context.Context, c *connection) error {
 func (a *assembly) whole() bool { return len(a.contenders) == a.totals.items }
 
 // newest reads the newest items, without what they say. How far back they may lie is guessed from how dense the context is.
-func (a *assembly) newest(ctx context.Context, c *connection) ([]contender, error) {
+func (a *assembly) newest(ctx context.Context, c *connection) ([]*contender, error) {
 	t, budget := a.totals, a.request.Budget
 	fewest := max(a.policy.TailCount, 0) + beforeTail
 	reach := t.last - t.first + 1
@@ -94,19 +94,19 @@ func (a *assembly) newest(ctx context.Context, c *connection) ([]contender, erro
 }
 
 // stretch reads the items from one position to another, without what they say.
-func (a *assembly) stretch(ctx context.Context, c *connection, from, to int) ([]contender, error) {
+func (a *assembly) stretch(ctx context.Context, c *connection, from, to int) ([]*contender, error) {
 	return contenders(ctx, c, "assemble_items", a.own(), sql.Named("from", int32(from)), sql.Named("to", int32(to)))
 }
 
 // contenders reads items by a named query, and puts them in order.
-func contenders(ctx context.Context, c *connection, query string, args ...any) (all []contender, err error) {
+func contenders(ctx context.Context, c *connection, query string, args ...any) (all []*contender, err error) {
 	err = c.each(ctx, query, func(rows *sql.Rows) error { return scanContender(rows, &all) }, args...)
-	slices.SortFunc(all, func(x, y contender) int { return x.Position - y.Position })
+	slices.SortFunc(all, func(x, y *contender) int { return x.Position - y.Position })
 	return all, err
 }
 
-func scanContender(rows *sql.Rows, all *[]contender) error {
-	var s contender
+func scanContender(rows *sql.Rows, all *[]*contender) error {
+	s := &contender{}
 	err := rows.Scan(&s.Position, &s.Kind, &s.ID, &s.stored)
 	s.Tokens = s.stored
 	s.plan = window.Item{Position: s.Position, Ref: s.ID, Summary: s.Kind == SummaryKind, Tokens: s.stored}

@@ -11,7 +11,7 @@ import (
 )
 
 // load reads what items say and makes them contenders.
-func (a *assembly) load(ctx context.Context, c *connection, items []contender) error {
+func (a *assembly) load(ctx context.Context, c *connection, items []*contender) error {
 	if err := a.loadMessages(ctx, c, items); err != nil {
 		return err
 	}
@@ -19,22 +19,22 @@ func (a *assembly) load(ctx context.Context, c *connection, items []contender) e
 		return err
 	}
 	for i := range items {
-		if s := &items[i]; s.Message == nil && s.Summary == nil {
+		if s := items[i]; s.Message == nil && s.Summary == nil {
 			return fmt.Errorf("%w: context of conversation %s: no %s %s", ErrCorrupt, a.conversation.ID, s.Kind, s.ID)
 		}
 	}
 	a.contenders = append(items, a.contenders...)
-	slices.SortStableFunc(a.contenders, func(x, y contender) int { return x.Position - y.Position })
+	slices.SortStableFunc(a.contenders, func(x, y *contender) int { return x.Position - y.Position })
 	return nil
 }
 
 // loadMessages reads the messages among items, with their blocks.
-func (a *assembly) loadMessages(ctx context.Context, c *connection, items []contender) error {
+func (a *assembly) loadMessages(ctx context.Context, c *connection, items []*contender) error {
 	at := make(map[int]*contender, len(items))
 	var positions []int32
 	for i := range items {
 		if !items[i].plan.Summary {
-			at[items[i].Position] = &items[i]
+			at[items[i].Position] = items[i]
 			positions = append(positions, int32(items[i].Position))
 		}
 	}
@@ -95,12 +95,12 @@ func loadBlocks(ctx context.Context, c *connection, at map[int]*contender, query
 }
 
 // loadSummaries reads the summaries among items, and renders them.
-func (a *assembly) loadSummaries(ctx context.Context, c *connection, items []contender) error {
+func (a *assembly) loadSummaries(ctx context.Context, c *connection, items []*contender) error {
 	at := map[string]*contender{}
 	var ids []string
 	for i := range items {
 		if items[i].plan.Summary {
-			at[items[i].ID] = &items[i]
+			at[items[i].ID] = items[i]
 			ids = append(ids, items[i].ID)
 		}
 	}

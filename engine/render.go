@@ -23,21 +23,6 @@ type AssembledMessage struct {
 // noResult answers a call that has no result, for models refuse one without.
 const noResult = "[There is no result of this call.]"
 
-// renderItems makes messages of items, in an order that models accept. Those before tail lose calls that have no result.
-func renderItems(items []contender, tail int, zone *time.Location) []AssembledMessage {
-	shown := make([]shownMessage, len(items))
-	for i := range items {
-		s := &items[i]
-		if s.Summary != nil {
-			shown[i] = shownMessage{role: window.User, message: &Message{ID: s.ID}, rest: []Block{{Type: TextBlock, Text: s.Text}}}
-		} else {
-			shown[i] = showMessage(s.Message)
-		}
-		shown[i].old = i < tail
-	}
-	return repaired(shown, zone)
-}
-
 // renderLive makes messages of those that a host has, with texts as they would have been stored.
 func renderLive(live []Message, zone *time.Location) []AssembledMessage {
 	shown := make([]shownMessage, len(live))
@@ -47,7 +32,7 @@ func renderLive(live []Message, zone *time.Location) []AssembledMessage {
 		for j := range m.Blocks {
 			m.Blocks[j].clean()
 		}
-		shown[i] = showMessage(&m)
+		shown[i] = showMessage(&m, shownBlocks(&m))
 	}
 	return repaired(shown, zone)
 }
@@ -62,9 +47,14 @@ type shownMessage struct {
 	rest    []Block
 }
 
-func showMessage(m *Message) shownMessage {
+// showMessage takes a message apart of which blocks are shown.
+func showMessage(m *Message, blocks []Block) shownMessage {
 	s := shownMessage{message: m, role: or(m.Role, window.User)}
-	for _, b := range shownBlocks(m) {
+	if !slices.ContainsFunc(blocks, func(b Block) bool { return b.Type == ToolCallBlock || b.Type == ToolResultBlock }) {
+		s.rest = blocks
+		return s
+	}
+	for _, b := range blocks {
 		switch {
 		case b.Type == ToolCallBlock && b.CallID != "" && s.role == window.Assistant:
 			s.calls = append(s.calls, b)
@@ -150,7 +140,7 @@ func repaired(shown []shownMessage, zone *time.Location) []AssembledMessage {
 			}
 			add(s, window.Tool, results)
 		default:
-			add(s, t.Role, append(slices.Clone(s.rest), withIDs(s.calls, t.Calls)...))
+			add(s, t.Role, append(slices.Clip(s.rest), withIDs(s.calls, t.Calls)...))
 			add(s, window.Tool, withIDs(s.results, t.Results))
 		}
 	}
