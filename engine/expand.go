@@ -151,11 +151,7 @@ func (x *expansion) root(ctx context.Context, c *connection, n *named) error {
 		x.take(ExpandedItem{Kind: MessageKind, ID: m.ID, Tokens: m.Tokens, Message: m})
 		return nil
 	}
-	var s *Summary
-	err := c.each(ctx, "summaries_by_id", func(rows *sql.Rows) (err error) {
-		s, _, err = scanSummary(rows)
-		return err
-	}, sql.Named("ids", []string{n.id}))
+	s, _, err := summaryAlone(ctx, c, n.id)
 	if err != nil || s == nil {
 		return err
 	}

@@ -90,15 +90,21 @@ func scanSummary(rows *sql.Rows, more ...any) (*Summary, int32, error) {
 }
 
 // summaryByID gives nil when there is none.
-func summaryByID(ctx context.Context, c *connection, id string) (s *Summary, docNo int32, err error) {
-	err = c.each(ctx, "summaries_by_id", func(rows *sql.Rows) (err error) {
-		s, docNo, err = scanSummary(rows)
-		return err
-	}, sql.Named("ids", []string{id}))
+func summaryByID(ctx context.Context, c *connection, id string) (*Summary, int32, error) {
+	s, docNo, err := summaryAlone(ctx, c, id)
 	if err != nil || s == nil {
 		return nil, 0, err
 	}
 	s.Sources, err = sourcesOf(ctx, c, id)
+	return s, docNo, err
+}
+
+// summaryAlone is summaryByID without its sources.
+func summaryAlone(ctx context.Context, c *connection, id string) (s *Summary, docNo int32, err error) {
+	err = c.each(ctx, "summary_by_id", func(rows *sql.Rows) (err error) {
+		s, docNo, err = scanSummary(rows)
+		return err
+	}, sql.Named("id", id))
 	return s, docNo, err
 }
 
