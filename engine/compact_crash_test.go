@@ -103,16 +103,16 @@ func killedDeed(path string) error {
 // the state after, of compactions that after one of the passes. Before each of them it kills compactions; the others, unless the test is long, before
 // every third, beginning with a different one each time.
 func TestKilledBetweenStatements(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a process and a file for every statement")
+	}
 	original := newFile(t)
 	crashFile(t, original)
 	for _, deed := range deeds {
 		t.Run(deed.name, func(t *testing.T) {
 			t.Parallel()
 			stride := 1
-			switch {
-			case testing.Short():
-				stride = 7
-			case !longRun("kills") && deed.name != "compact":
+			if !longRun("kills") && deed.name != "compact" {
 				stride = 3
 			}
 			states := statesOf(t, original, deed.do)

@@ -290,7 +290,7 @@ func TestFTSCancelled(t *testing.T) {
 
 // TestFTSGivesSpaceBack: an index that is made anew takes the place of the old one in the file, not more.
 func TestFTSGivesSpaceBack(t *testing.T) {
-	t.Parallel()
+	alone(t)
 	e := enginetest.Open(t, withFTS(t))
 	rng := rand.New(rand.NewPCG(5, 5))
 	many := make([]engine.RememberRequest, 5000)

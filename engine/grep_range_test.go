@@ -142,7 +142,11 @@ func TestGrepIsNewestFirst(t *testing.T) {
 
 func TestGrepComesToItsEnd(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
-	longTalk(t, e, 40_000, "kingfisher")
+	messages := 40_000
+	if testing.Short() {
+		messages = 5000
+	}
+	longTalk(t, e, messages, "kingfisher")
 	for _, r := range []engine.GrepRequest{{Pattern: "nothing.*here", Mode: engine.GrepRegex}, {Pattern: "kingfisher"}} {
 		r.Conversation, r.Deadline = "long", time.Microsecond
 		if x := grepped(t, e, r); !x.Truncated || !strings.Contains(x.Text(), "time ran out") {

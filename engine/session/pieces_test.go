@@ -15,6 +15,9 @@ import (
 
 // TestPieces lets every transcript grow, by whole lines and by halves of them, and imports it after each step.
 func TestPieces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: nothing in it runs beside anything")
+	}
 	for _, path := range files(t) {
 		t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
 			content := read(t, path)
@@ -60,6 +63,9 @@ func cuts(content string) func(func(int) bool) {
 
 // TestAgainFromTheBeginning forgets how far a transcript was read at some point of its growth, by giving it another name.
 func TestAgainFromTheBeginning(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: nothing in it runs beside anything")
+	}
 	for _, path := range files(t) {
 		if filepath.Base(filepath.Dir(path)) == "plain" {
 			continue // a plain file is known by its name
@@ -85,6 +91,9 @@ func TestAgainFromTheBeginning(t *testing.T) {
 // TestPairs makes sessions with parallel calls, answers in many lines, edits and compactions, and sees that every result stays with
 // its call, wherever they go.
 func TestPairs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: nothing in it runs beside anything")
+	}
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))

@@ -136,6 +136,9 @@ func TestPlainCopies(t *testing.T) {
 
 // TestLongLine reads a line of 20 MB, which is not whole at first.
 func TestLongLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: nothing in it runs beside anything")
+	}
 	e := open(t)
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	long := `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"` +
