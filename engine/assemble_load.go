@@ -18,8 +18,8 @@ func (a *assembly) load(ctx context.Context, c *connection, items []*contender) 
 	if err := a.loadSummaries(ctx, c, items); err != nil {
 		return err
 	}
-	for i := range items {
-		if s := items[i]; s.Message == nil && s.Summary == nil {
+	for _, s := range items {
+		if s.Message == nil && s.Summary == nil {
 			return fmt.Errorf("%w: context of conversation %s: no %s %s", ErrCorrupt, a.conversation.ID, s.Kind, s.ID)
 		}
 	}
@@ -32,10 +32,10 @@ func (a *assembly) load(ctx context.Context, c *connection, items []*contender) 
 func (a *assembly) loadMessages(ctx context.Context, c *connection, items []*contender) error {
 	at := make(map[int]*contender, len(items))
 	var positions []int32
-	for i := range items {
-		if !items[i].plan.Summary {
-			at[items[i].Position] = items[i]
-			positions = append(positions, int32(items[i].Position))
+	for _, s := range items {
+		if !s.plan.Summary {
+			at[s.Position] = s
+			positions = append(positions, int32(s.Position))
 		}
 	}
 	if len(positions) == 0 {
@@ -98,10 +98,10 @@ func loadBlocks(ctx context.Context, c *connection, at map[int]*contender, query
 func (a *assembly) loadSummaries(ctx context.Context, c *connection, items []*contender) error {
 	at := map[string]*contender{}
 	var ids []string
-	for i := range items {
-		if items[i].plan.Summary {
-			at[items[i].ID] = items[i]
-			ids = append(ids, items[i].ID)
+	for _, s := range items {
+		if s.plan.Summary {
+			at[s.ID] = s
+			ids = append(ids, s.ID)
 		}
 	}
 	if len(ids) == 0 {

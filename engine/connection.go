@@ -20,8 +20,8 @@ import (
 )
 
 // logLimit bounds the write-ahead log: small enough that a reopening after a crash is quick, large enough that few writes have to wait for a
-// checkpoint. A checkpoint writes the last row group of each table anew, which takes longer than a thousand messages do: while many documents
-// are written at once it is longer, and a reopening after a crash takes a third of a second.
+// checkpoint. A checkpoint writes the last row group of each table anew, which takes longer than to store a thousand messages: while many
+// documents are written at once, the log may be longer, and a reopening after a crash takes a third of a second.
 const (
 	logLimit     = "2MB"
 	bulkLogLimit = "16MB"
@@ -43,7 +43,7 @@ type connection struct {
 	greps    int    // since the tables of a search were made; 0: they are not
 	shown    int    // documents of these
 	written  int    // documents, in this transaction
-	logLimit string
+	logLimit string // as it is set now
 	before   func() // called before each statement, for tests of crashes; nil: nothing is
 }
 
@@ -390,8 +390,11 @@ func (c *connection) limitLog(ctx context.Context) error {
 	if limit == c.logLimit {
 		return nil
 	}
-	c.logLimit = limit
-	return c.execDDL(ctx, sqlfiles.Query("log_limit"), "{limit}", limit)
+	err := c.execDDL(ctx, sqlfiles.Query("log_limit"), "{limit}", limit)
+	if err == nil {
+		c.logLimit = limit
+	}
+	return err
 }
 
 // close gives the connection back to the pool's end.
