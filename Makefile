@@ -13,10 +13,16 @@ demo: build ## import a small history, ask it five questions
 	@./$(BIN) demo
 
 test: ## run all tests, those of the engine first: they take longest
-	$(GO) test $(TESTFLAGS) -timeout 20m ./engine ./...
+	$(GO) test $(TESTFLAGS) -timeout 45m ./engine ./...
+
+test-long: ## run all tests in their long form, those of faults too: some hours
+	MALLARD_LONG=1 $(GO) test $(TESTFLAGS) -timeout 6h ./engine ./...
+
+test-faults: ## lose power, kill, fail and damage at every moment of a file's life: two hours
+	MALLARD_LONG=faults $(GO) test $(TESTFLAGS) -v -timeout 3h ./engine/faulttest
 
 race: ## run the engine's tests under the race detector
-	$(GO) test -race -short -timeout 20m ./engine/...
+	$(GO) test -race -short -timeout 45m ./engine/...
 
 bench: ## run each benchmark once, so that none rots
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
@@ -33,4 +39,4 @@ fuzz: ## fuzz every parser for ten seconds
 golden: ## accept the present results as the goldens
 	$(GO) test ./engine -run TestRanking -update && $(GO) test ./engine/text ./engine/prompts -update
 
-.PHONY: help build demo test race bench lint fuzz golden
+.PHONY: help build demo test test-long test-faults race bench lint fuzz golden

@@ -172,6 +172,9 @@ func (e *Engine) lengthen(ctx context.Context, was *storedMessage, fresh []Block
 	m.Blocks = append(m.Blocks, fresh...)
 	x := &intake{message: &m, payloads: payloads{}}
 	e.keepLarge(ctx, x, m.Blocks[len(m.Blocks)-len(fresh):])
+	if x.err != nil {
+		return nil, x.err
+	}
 	x.keepRaw(m.Blocks[len(was.Blocks):])
 	return x, e.putAllApart(x.payloads)
 }

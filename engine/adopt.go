@@ -113,7 +113,9 @@ func (e *Engine) adoptSummary(ctx context.Context, c *connection, v *Conversatio
 	if _, err := c.exec(ctx, "context_remove_before", sql.Named("conversation_id", v.ID), sql.Named("before", int64(before)), sql.Named("summaries", above)); err != nil {
 		return false, err
 	}
-	s.ID = e.opts.NewID(summaryPrefix, e.now())
+	if s.ID, err = e.newID(summaryPrefix, e.now()); err != nil {
+		return false, err
+	}
 	if err := e.insertSummary(ctx, c, v, s, d); err != nil {
 		return false, err
 	}

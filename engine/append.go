@@ -42,6 +42,11 @@ type Appended struct {
 // message whose Key the conversation has already is left out. Errors, with nothing stored: ErrInvalid, ErrNotFound for a Parent, or for a
 // Conversation that is named by an id; ErrBadScope, ErrScopeDenied, ErrBadVector.
 func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error) {
+	return e.appendAll(ctx, r, nil)
+}
+
+// appendAll is Append. Where left is not nil, messages whose vectors are unusable are stored without, and it gets by their number what is wrong.
+func (e *Engine) appendAll(ctx context.Context, r AppendRequest, left map[int]error) (*Appended, error) {
 	of := r.conversation()
 	if err := firstError(of.validate(), checkText("title", r.Title), checkText("parent", r.Parent)); err != nil {
 		return nil, fmt.Errorf("append: %w", err)
@@ -61,9 +66,9 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 	if err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
-	result, err := e.appendNew(ctx, r, messages, known)
+	result, err := e.appendNew(ctx, r, messages, known, left)
 	if errors.Is(err, errUnprepared) {
-		result, err = e.appendNew(ctx, r, messages, nil)
+		result, err = e.appendNew(ctx, r, messages, nil, left)
 	}
 	return result, err
 }
@@ -78,7 +83,7 @@ type grown struct {
 var errUnprepared = errors.New("message is not prepared")
 
 // appendNew makes messages ready that are not known, and writes them. What it is given stays as it is.
-func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Message, known map[string]string) (*Appended, error) {
+func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Message, known map[string]string, left map[int]error) (*Appended, error) {
 	messages := make([]*Message, len(given))
 	for i := range given {
 		m := *given[i]
@@ -86,6 +91,10 @@ func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 		messages[i] = &m
 	}
 	taken, vectorErr, err := e.takeIn(ctx, messages, known)
+	var bad *unusable
+	if left != nil && errors.As(err, &bad) {
+		err = nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
@@ -117,6 +126,11 @@ func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 	if err != nil {
 		return nil, err
 	}
+	for i, x := range taken {
+		if x.vectorErr != nil {
+			left[i] = x.vectorErr
+		}
+	}
 	return result, nil
 }
 
@@ -139,13 +153,16 @@ func (e *Engine) insertMessages(ctx context.Context, c *connection, conversation
 	for i, x := range all {
 		m := x.message
 		if id, ok := known[m.Key]; ok && m.Key != "" {
-			result.IDs = append(result.IDs, id)
+			result.IDs, x.vectorErr = append(result.IDs, id), nil
 			continue
 		}
 		if x.document == nil {
 			return errUnprepared
 		}
-		m.ID, m.ConversationID, m.Seq = e.opts.NewID(messagePrefix, m.RecordedAt), conversation.ID, conversation.nextSeq
+		if m.ID, err = e.newID(messagePrefix, m.RecordedAt); err != nil {
+			return err
+		}
+		m.ConversationID, m.Seq = conversation.ID, conversation.nextSeq
 		conversation.nextSeq++
 		known[m.Key] = m.ID
 		result.IDs = append(result.IDs, m.ID)

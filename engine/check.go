@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
@@ -19,11 +20,25 @@ func (f Fault) String() string { return f.Fault + ": " + f.Subject }
 // checks are the queries that give faults, one per row.
 var checks = [...]string{"check", "check_context", "check_lost_summaries", "check_summaries", "check_circles", "check_contents"}
 
-// Check proves the file's integrity: every live row has its document, words and totals, nothing is left over, vectors are of
+// Check proves the file's integrity. It reads all that is stored: every block in use against its checksum, the log as far as it is acknowledged, every
+// value of every table. And nothing contradicts itself: every live row has its document, words and totals, nothing is left over, vectors are of
 // unit length, scopes are not blank, every message is in its context or under one summary or set aside, summaries agree with what they
 // were made from, contents have the hash they are named by, and no macro but ours is in the way. An intact file gives no faults; Doctor
-// explains those of another.
+// explains those of another. Writers wait while the log is read, and where a checkpoint comes in between, while the blocks are. Of a file that can't be
+// read it says what can't be, and then nothing of contradictions. Progress is told of blocks and tables.
 func (e *Engine) Check(ctx context.Context) (faults []Fault, err error) {
+	if faults, err = e.checkStored(ctx); err != nil {
+		return faults, err
+	}
+	found, err := e.checkRows(ctx)
+	if len(faults) > 0 && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+		err = nil // why it can't be read is said already
+	}
+	return append(faults, found...), err
+}
+
+// checkRows looks for contradictions.
+func (e *Engine) checkRows(ctx context.Context) (faults []Fault, err error) {
 	known := append(sqlfiles.MacroNames(), "as_vector")
 	err = e.read(ctx, "check", func(c *connection) error {
 		for _, name := range checks {

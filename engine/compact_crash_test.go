@@ -56,7 +56,8 @@ func talkState(t *testing.T, e *engine.Engine) string {
 	for _, query := range []string{"FROM context_items ORDER BY ALL", "SELECT * EXCLUDE (doc_no) FROM summaries ORDER BY id", "FROM summary_sources ORDER BY ALL",
 		"SELECT * EXCLUDE (doc_no) FROM messages ORDER BY id", "SELECT * FROM parts ORDER BY ALL", "SELECT * FROM compactions ORDER BY ALL",
 		"SELECT * FROM kind_stats ORDER BY ALL", "SELECT * FROM conversations ORDER BY id", "SELECT * FROM cursors ORDER BY ALL", "SELECT * FROM large_files ORDER BY ALL",
-		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "SELECT count(*) FROM vectors"} {
+		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "SELECT count(*) FROM vectors",
+		"SELECT n, chosen FROM models ORDER BY n"} {
 		fmt.Fprintln(&all, query)
 		for _, row := range rowsOf(t, e, query) {
 			fmt.Fprintln(&all, row...)

@@ -42,8 +42,11 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 		return p, err
 	}
 	s := in.summary(made)
-	s.ID, s.CreatedAt = k.e.opts.NewID(summaryPrefix, k.e.now()), k.e.now()
+	s.CreatedAt = k.e.now()
 	s.UpdatedAt = s.CreatedAt
+	if s.ID, err = k.e.newID(summaryPrefix, s.CreatedAt); err != nil {
+		return p, err
+	}
 	d := k.e.describeSummary(ctx, s)
 	p = CompactPass{SummaryID: s.ID, Kind: s.Kind, Depth: s.Depth, Level: s.Level, Fallback: s.Fallback, Items: len(chosen)}
 	err = k.e.write(ctx, "write summary", func(c *connection) (err error) {
@@ -57,7 +60,11 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 			return err
 		}
 		p.TokensBefore = p.TokensAfter - s.Tokens + window.Tokens(chosen)
-		return c.appendRows("compactions", [][]driver.Value{{k.e.opts.NewID(compactionPrefix, k.e.now()), k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level),
+		id, err := k.e.newID(compactionPrefix, k.e.now())
+		if err != nil {
+			return err
+		}
+		return c.appendRows("compactions", [][]driver.Value{{id, k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level),
 			s.Model, int32(p.Items), int32(p.TokensBefore), int32(p.TokensAfter), int32(made.calls), started, k.e.now()}})
 	})
 	if err == nil {

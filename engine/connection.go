@@ -19,15 +19,6 @@ import (
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
-// logLimit bounds the write-ahead log: small enough that a reopening after a crash is quick, large enough that few writes have to wait for a
-// checkpoint. A checkpoint writes the last row group of each table anew, which takes longer than to store a thousand messages: while many
-// documents are written at once, the log may be longer, and a reopening after a crash takes a third of a second.
-const (
-	logLimit     = "2MB"
-	bulkLogLimit = "16MB"
-	bulkWrite    = 32 // documents
-)
-
 // storageVersion is the oldest DuckDB that reads the files as they were written: 1.3 knows the compression the schema names, but
 // reads columns that may be NULL as if they all were.
 const storageVersion = "v1.4.0"
@@ -43,8 +34,13 @@ type connection struct {
 	greps    int    // since the tables of a search were made; 0: they are not
 	shown    int    // documents of these
 	written  int    // documents, in this transaction
-	logLimit string // as it is set now
-	before   func() // called before each statement, for tests of crashes; nil: nothing is
+	spoiled  bool   // a transaction could not be ended: it is of no more use
+	heavier  bool   // it has prepared statements since ease last looked
+	plans    int64  // bytes that are held, by all connections, beyond which it keeps no plans
+
+	committing func() error // called before each COMMIT of what was written; nil: nothing is
+	committed  func() error // called after each COMMIT that wrote, before anybody is told; nil: nothing is
+	before     func()       // called before each statement, for tests of crashes; nil: nothing is
 }
 
 func (c *connection) step() {
@@ -59,8 +55,7 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 	dsn := fmt.Sprintf(":memory:?threads=%d&memory_limit=%dMB", o.Threads, o.MemoryLimit)
 	connector, err := duckdb.NewConnector(dsn, func(execer driver.ExecerContext) error {
 		if !attached { // the pool makes its first connection below, before any other
-			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{checkpoint}", logLimit,
-				"{temporary}", strings.ReplaceAll(temporary(path), "'", "''")); err != nil {
+			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{temporary}", strings.ReplaceAll(temporary(path), "'", "''")); err != nil {
 				return err
 			}
 			if o.loadsFTS() {
@@ -76,8 +71,12 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 			if err != nil {
 				return err
 			}
-			if o.ReadOnly {
-				if err := execText(ctx, execer, sqlfiles.Query("seal")); err != nil {
+			seals := []string{"seal", "lock_settings"}
+			if o.loadsFTS() && !o.ReadOnly {
+				seals = seals[:1]
+			}
+			for _, name := range seals {
+				if err := execText(ctx, execer, sqlfiles.Query(name)); err != nil {
 					return err
 				}
 			}
@@ -111,7 +110,7 @@ func openError(path string, err error) error {
 	case strings.Contains(text, "Could not set lock"):
 		return fmt.Errorf("%w: %s is open in another process; stop it, or read a copy made with `memctl snapshot` there (%s)", ErrLocked, path, firstLine(text))
 	case damaged(err):
-		return fmt.Errorf("%w: %s: %s", ErrCorrupt, path, firstLine(text))
+		return fmt.Errorf("%w: %s: %s; %s", ErrCorrupt, path, firstLine(text), recoverHint)
 	}
 	return err
 }
@@ -126,7 +125,8 @@ func queryError(name string, err error) error {
 
 // damaged knows DuckDB's errors about a file that is not as it was written.
 func damaged(err error) bool {
-	for _, words := range []string{"not a valid DuckDB database file", "Corrupt database file", "Could not read enough bytes"} {
+	for _, words := range []string{"not a valid DuckDB database file", "Corrupt database file", "Could not read enough bytes",
+		"Failure while replaying WAL file", "Corrupt WAL file"} {
 		if strings.Contains(err.Error(), words) {
 			return true
 		}
@@ -144,12 +144,12 @@ func execText(ctx context.Context, execer driver.ExecerContext, text string, rep
 	return err
 }
 
-func newConnection(ctx context.Context, db *sql.DB) (*connection, error) {
-	conn, err := db.Conn(ctx)
+func (e *Engine) newConnection(ctx context.Context) (*connection, error) {
+	conn, err := e.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &connection{conn: conn, prepared: map[string]*sql.Stmt{}, logLimit: logLimit}, nil
+	return &connection{conn: conn, prepared: map[string]*sql.Stmt{}, plans: int64(e.opts.MemoryLimit) << 20 / 3}, nil
 }
 
 // statement prepares a named query once for each pattern of NULLs and empty lists among its arguments: a parameter whose type
@@ -173,7 +173,7 @@ func (c *connection) statement(ctx context.Context, name string, args []any) (*s
 	if err != nil {
 		return nil, queryError(name, err)
 	}
-	c.prepared[key] = stmt
+	c.prepared[key], c.heavier = stmt, true
 	return stmt, nil
 }
 
@@ -229,6 +229,19 @@ func (c *connection) renew(documents int64) {
 func (c *connection) makeTables(ctx context.Context, name string) error {
 	c.unprepare()
 	return c.execDDL(ctx, sqlfiles.Query(name))
+}
+
+// ease drops the plans of prepared statements where all connections together hold much of the memory: a plan keeps what its last run had filled, a
+// recall's some 40 MB. Plans that have run before hold no more than then, so that nothing is looked at while none is new.
+func (c *connection) ease() {
+	if !c.heavier {
+		return
+	}
+	c.heavier = false
+	var held int64
+	if err := c.oneDDL(context.Background(), sqlfiles.Query("memory_held"), &held); err != nil || held > c.plans {
+		c.unprepare()
+	}
 }
 
 func (c *connection) unprepare() {
@@ -294,6 +307,10 @@ func (c *connection) each(ctx context.Context, name string, scan func(*sql.Rows)
 	if err != nil {
 		return err
 	}
+	return scanAll(rows, name, scan)
+}
+
+func scanAll(rows *sql.Rows, name string, scan func(*sql.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
@@ -304,6 +321,19 @@ func (c *connection) each(ctx context.Context, name string, scan func(*sql.Rows)
 		return queryError(name, err)
 	}
 	return nil
+}
+
+// eachIn is each for a query in which {table} is a table of vectors, or the view of them.
+func (c *connection) eachIn(ctx context.Context, table, name string, scan func(*sql.Rows) error, args ...any) error {
+	c.step()
+	if err := checkArgs(args); err != nil {
+		return err
+	}
+	rows, err := c.conn.QueryContext(ctx, strings.ReplaceAll(sqlfiles.Query(name), "{table}", table), args...)
+	if err != nil {
+		return queryError(name, err)
+	}
+	return scanAll(rows, name, scan)
 }
 
 // one scans the single row of a named query into dest; found is false when there is none.
@@ -375,33 +405,31 @@ func (c *connection) appendAll(catalog, table string, rows iter.Seq[[]driver.Val
 			}
 		}
 		if err = errors.Join(err, appender.Close()); err != nil {
+			if id := takenID(err); id != "" {
+				return fmt.Errorf("append to %s: %w: %s, which Options.NewID gave", table, ErrExists, id)
+			}
 			return fmt.Errorf("append to %s: %w", table, err)
 		}
 		return nil
 	})
 }
 
-// limitLog sets how long the log may get, before a commit.
-func (c *connection) limitLog(ctx context.Context) error {
-	limit := logLimit
-	if c.written >= bulkWrite {
-		limit = bulkLogLimit
-	}
-	if limit == c.logLimit {
-		return nil
-	}
-	err := c.execDDL(ctx, sqlfiles.Query("log_limit"), "{limit}", limit)
-	if err == nil {
-		c.logLimit = limit
-	}
-	return err
+// takenID gives the id that a table has already, if that is what an error says. Ids that callers bring were looked up before.
+func takenID(err error) string {
+	_, after, _ := strings.Cut(err.Error(), `Duplicate key "id: `)
+	id, _, _ := strings.Cut(after, `"`)
+	return id
 }
 
-// close gives the connection back to the pool's end.
+// close gives the connection back to the pool's end, where a spoiled one is not kept.
 func (c *connection) close() error {
 	var errs []error
 	for _, stmt := range c.prepared {
 		errs = append(errs, stmt.Close())
+	}
+	if c.spoiled {
+		c.conn.Raw(func(any) error { return driver.ErrBadConn })
+		return nil
 	}
 	return errors.Join(append(errs, c.conn.Close())...)
 }

@@ -246,7 +246,12 @@ func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRe
 		return nil, fmt.Errorf("%w: conversation %s; a new one needs a name, not an id", ErrNotFound, quote(r.Conversation))
 	}
 	of := r.conversation()
-	v := &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: of.String(), Scope: scope, Title: r.Title, CreatedAt: e.now(), nextSeq: 1,
+	at := e.now()
+	id, err := e.newID(conversationPrefix, at)
+	if err != nil {
+		return nil, err
+	}
+	v := &Conversation{ID: id, Name: of.String(), Scope: scope, Title: r.Title, CreatedAt: at, nextSeq: 1,
 		SessionKey: or(of.name, of.key), SessionID: of.session, Active: true, Estimator: e.opts.Conversation.Estimator}
 	if r.Parent != "" {
 		parent, err := e.readable(ctx, c, r.Parent, r.Agent)

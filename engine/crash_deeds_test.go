@@ -21,6 +21,10 @@ var deeds = []struct {
 			{Role: "assistant", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
 		return err
 	}},
+	{"make all vectors anew", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true})
+		return err
+	}},
 	{"compact", func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Force: true})
 		return err

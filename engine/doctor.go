@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,6 +81,12 @@ func (e *Engine) doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error
 		return d, err
 	}
 	d.Backup = r.Backup
+	return d, e.repair(ctx, d)
+}
+
+// repair does what can be done about the findings, and finds what is left.
+func (e *Engine) repair(ctx context.Context, d *Diagnosis) (err error) {
+	d.Left = d.Findings
 	for _, step := range []struct {
 		remedy remedy
 		do     func(context.Context, *Diagnosis) error
@@ -94,10 +101,10 @@ func (e *Engine) doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error
 			d.Repairs = append(d.Repairs, Repair{Error: err.Error()})
 		}
 		if d.Left, err = e.findings(ctx); err != nil {
-			return d, err
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // findings groups faults by what they are.
@@ -113,10 +120,14 @@ func (e *Engine) findings(ctx context.Context) (all []Finding, err error) {
 			return rows.Scan(&f.Subject)
 		})
 	})
-	if err != nil {
+	said := func(err error) bool { return len(faults) > 0 && errors.Is(err, ErrCorrupt) } // that it can't be read
+	if err != nil && !said(err) {
 		return nil, err
 	}
 	files, err := e.CheckPayloadFiles(ctx, false)
+	if said(err) {
+		files, err = &PayloadFiles{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

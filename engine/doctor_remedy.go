@@ -26,10 +26,16 @@ const (
 	contextAnew = "the context is put in order: what does not belong there leaves it, what is lost comes back"
 	countAnew   = "what it says is counted anew from its sources, and then that of all above it"
 	fromBackup  = "nothing: what is lost may be in a snapshot"
+	byRecover   = "nothing here: close the file; " + recoverHint
 )
 
 // explanations lists every fault that Check knows, by how it begins.
 var explanations = [...]explained{
+	{badHeader, "the disk did not keep what was written; the file may not open again", byHand, byRecover},
+	{badBlock, "the disk did not keep what was written; what lies there can't be read, or the room can't be used again", byHand, byRecover},
+	{badLog, "writes that were acknowledged are lost when the file is opened next", byHand, "nothing here: make a snapshot while the file is open"},
+	{badTable, "what it holds can't be read", byHand, byRecover},
+
 	{"memory without a document", "recall can't find the memory", reindexing, indexAnew},
 	{"message without a document", "recall can't find the message", reindexing, indexAnew},
 	{"summary without a document", "recall can't find the summary", reindexing, indexAnew},

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
-	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
 // Engine is an open memory file. All methods are safe for concurrent use: reads run side by side, writes one after another.
@@ -21,13 +20,17 @@ type Engine struct {
 	path      string
 	opts      Options
 	guard     *guard
-	db        *sql.DB
+	held      *held   // nil: in memory
+	db        *sql.DB // using protects it, and what is made of it
 	analyzer  *text.Analyzer
-	estimator text.Estimator   // of new conversations
-	readers   chan *connection // idle ones
+	estimator text.Estimator // of new conversations
+	readers   *readers
 
-	using  sync.RWMutex // held for reading by every operation, for writing by Close
-	closed bool
+	using   sync.RWMutex // held for reading by every operation, for writing by Close and heal
+	closed  bool
+	ill     atomic.Pointer[error] // why the database must be opened anew; nil: it need not
+	healing healing
+	keeper  *keeper // nil: nothing is written, or in memory
 
 	writer   chan struct{} // has a token while somebody writes: the writer's lock, which owns the fields below
 	conn     *connection
@@ -38,6 +41,7 @@ type Engine struct {
 
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	chosen model        // the file's embedding model; zero: none yet
+	next   model        // whose vectors RebuildIndex makes, to take the place of chosen; zero: none
 	scopes atomic.Pointer[Scopes]
 	size   atomic.Int64 // documents in the file, about
 	grants grants
@@ -62,11 +66,14 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if err := checkClock(utc(o.Now())); err != nil {
+		return nil, err
+	}
 	estimator, err := text.NewEstimator(o.Conversation.Estimator)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{path: path, opts: o, estimator: estimator, readers: make(chan *connection, o.Threads), writer: make(chan struct{}, 1),
+	e := &Engine{path: path, opts: o, estimator: estimator, readers: newReaders(o), writer: make(chan struct{}, 1),
 		model: modelGuard{o: o.Conversation, now: o.Now}}
 	defer func() {
 		if err != nil {
@@ -77,17 +84,11 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 		return nil, invalid("path", path, "a file name, or :memory:")
 	}
 	if path != ":memory:" {
-		if err := e.claim(); err != nil {
+		if err := e.claim(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if e.db, err = openDatabase(ctx, e.path, o); err != nil {
-		return nil, err
-	}
-	if e.guard != nil {
-		e.guard.created()
-	}
-	if e.conn, err = newConnection(ctx, e.db); err != nil {
+	if err := e.connect(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.migrate(ctx); err != nil {
@@ -107,14 +108,84 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 		return nil, err
 	}
 	e.size.Store(size)
+	if e.held != nil && !o.ReadOnly {
+		if err := e.held.committed(); err != nil { // what was written since
+			return nil, err
+		}
+		e.keeper = newKeeper(e)
+	}
 	return e, nil
+}
+
+// connect opens the database, after a crash has been mended. Nobody else uses the engine meanwhile.
+func (e *Engine) connect(ctx context.Context) (err error) {
+	if e.held != nil {
+		if err := e.held.lock(e.opts.ReadOnly); err != nil {
+			return err
+		}
+		if e.opts.ReadOnly {
+			_, err = e.held.look()
+		} else {
+			err = e.held.mend(time.Now())
+		}
+		if err != nil {
+			return e.unmended(err)
+		}
+	}
+	if e.db, err = openDatabase(ctx, e.path, e.opts); err != nil {
+		return e.unmended(err)
+	}
+	if e.conn, err = e.newWriter(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// unmended adds to why a file can't be opened for reading what a writer can do about it.
+func (e *Engine) unmended(err error) error {
+	if e.opts.ReadOnly && errors.Is(err, ErrCorrupt) && (exists(e.path+logSuffix) || exists(e.path+journalSuffix)) {
+		err = fmt.Errorf("%w; if a crash left it so, opening it once for writing mends it", err)
+	}
+	return err
+}
+
+// newWriter makes the connection that writes.
+func (e *Engine) newWriter(ctx context.Context) (*connection, error) {
+	c, err := e.newConnection(ctx)
+	if err == nil && e.held != nil {
+		c.committing, c.committed = e.held.committing, e.held.committed
+	}
+	return c, err
+}
+
+// disconnect closes the database. Nobody uses it.
+func (e *Engine) disconnect() error {
+	errs := e.readers.close()
+	if e.conn != nil {
+		errs = append(errs, e.conn.close())
+	}
+	if e.db != nil {
+		errs = append(errs, e.db.Close())
+	}
+	e.conn, e.db = nil, nil
+	e.words.forget()
+	e.reserved, e.unmarked, e.grown = nil, false, nil
+	return errors.Join(errs...)
 }
 
 // now is the time as the file keeps it.
 func (e *Engine) now() time.Time { return utc(e.opts.Now()) }
 
-// claim makes sure that the file can be opened, and by nobody else in this process.
-func (e *Engine) claim() (err error) {
+// checkClock refuses what Options.Now tells where the file can't keep it.
+func checkClock(at time.Time) error {
+	if at.IsZero() {
+		return invalid("what Options.Now told", at, "the years 1 to 9999, in UTC, but for the zero time")
+	}
+	return checkTime("what Options.Now told", at)
+}
+
+// claim makes sure that the file is there and can be opened, by nobody else.
+func (e *Engine) claim(ctx context.Context) (err error) {
 	if e.path, err = filepath.Abs(e.path); err != nil {
 		return err
 	}
@@ -131,7 +202,17 @@ func (e *Engine) claim() (err error) {
 	case err != nil:
 		return err
 	}
-	e.guard, err = acquire(e.path)
+	made := errors.Is(err, os.ErrNotExist)
+	if e.guard, err = acquire(e.path); err != nil {
+		return err
+	}
+	if made {
+		if err := makeFile(ctx, e.path); err != nil {
+			return err
+		}
+	}
+	e.guard.created()
+	e.held, err = hold(e.path, e.opts.ReadOnly)
 	return err
 }
 
@@ -153,6 +234,16 @@ func (e *Engine) adoptLanguage(ctx context.Context) error {
 	return nil
 }
 
+// Notices say what a crash had left of the file when it was opened, and what became of it; none when there was nothing to mend.
+func (e *Engine) Notices() []string {
+	if e.held == nil {
+		return nil
+	}
+	e.using.RLock()
+	defer e.using.RUnlock()
+	return slices.Clone(e.held.notices)
+}
+
 // Path is the absolute name of the file, or ":memory:".
 func (e *Engine) Path() string { return e.path }
 
@@ -167,6 +258,7 @@ func (e *Engine) Language(ctx context.Context) (language string, err error) {
 
 // Close waits for running operations, writes everything to the file and gives it up. Further calls do nothing.
 func (e *Engine) Close() error {
+	e.keeper.end()
 	e.using.Lock()
 	defer e.using.Unlock()
 	if e.closed {
@@ -174,8 +266,8 @@ func (e *Engine) Close() error {
 	}
 	e.closed = true
 	var flush error
-	if !e.opts.ReadOnly {
-		_, flush = e.conn.conn.ExecContext(context.Background(), sqlfiles.Query("checkpoint"))
+	if !e.opts.ReadOnly && e.well() == nil {
+		flush = e.checkpoint(context.Background())
 	}
 	if err := errors.Join(flush, e.shut()); err != nil {
 		return fmt.Errorf("close %s: %w", e.path, err)
@@ -185,156 +277,12 @@ func (e *Engine) Close() error {
 
 // shut gives back whatever open had got so far.
 func (e *Engine) shut() error {
-	var errs []error
-	for len(e.readers) > 0 {
-		errs = append(errs, (<-e.readers).close())
-	}
-	if e.conn != nil {
-		errs = append(errs, e.conn.close())
-	}
-	if e.db != nil {
-		errs = append(errs, e.db.Close())
+	err := e.disconnect()
+	if e.held != nil {
+		err = errors.Join(err, e.held.release())
 	}
 	if e.guard != nil {
 		e.guard.release()
 	}
-	return errors.Join(errs...)
-}
-
-// read runs do in a transaction that sees one state of the file.
-func (e *Engine) read(ctx context.Context, op string, do func(c *connection) error) error {
-	return e.lend(ctx, op, func(c *connection) error {
-		return c.reading(ctx, func() error { return do(c) })
-	})
-}
-
-// lend runs do with a connection that nobody else has meanwhile.
-func (e *Engine) lend(ctx context.Context, op string, do func(c *connection) error) error {
-	e.using.RLock()
-	defer e.using.RUnlock()
-	if e.closed {
-		return fmt.Errorf("%s: %w", op, ErrClosed)
-	}
-	c, err := e.reader(ctx)
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	defer e.giveBack(c)
-	c.renew(e.size.Load())
-	if err := do(c); err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	return nil
-}
-
-// write runs do in the only write transaction: all of it is done and on disk, or nothing.
-func (e *Engine) write(ctx context.Context, op string, do func(c *connection) error) error {
-	return e.writeThen(ctx, op, do, func() {})
-}
-
-// writeThen is write, and calls committed before anybody else writes.
-func (e *Engine) writeThen(ctx context.Context, op string, do func(c *connection) error, committed func()) error {
-	e.using.RLock()
-	defer e.using.RUnlock()
-	if e.closed {
-		return fmt.Errorf("%s: %w", op, ErrClosed)
-	}
-	if e.opts.ReadOnly {
-		return fmt.Errorf("%s: %w", op, ErrReadOnly)
-	}
-	if err := e.lock(ctx); err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	defer e.unlock()
-	e.conn.renew(e.size.Load())
-	grown := e.grown
-	err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error {
-		e.conn.written = 0
-		if err := do(e.conn); err != nil {
-			return err
-		}
-		return e.conn.limitLog(ctx)
-	})
-	if err != nil {
-		e.words.forget() // it may hold numbers that were rolled back
-		e.reserved, e.unmarked, e.grown = nil, false, nil
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	if e.grown == grown { // something else was written
-		e.grown = nil
-	}
-	committed()
-	return nil
-}
-
-// lock waits for the writer's lock, or until the caller gives up.
-func (e *Engine) lock(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case e.writer <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (e *Engine) unlock() { <-e.writer }
-
-// reading runs do in a transaction that sees one state of the file.
-func (c *connection) reading(ctx context.Context, do func() error) error {
-	return c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
-}
-
-// transaction commits what do did, or rolls it back. Its ends are not to be interrupted: one that began and says that it did not would
-// stay open, and the connection be of no more use.
-func (c *connection) transaction(ctx context.Context, begin string, do func() error) (err error) {
-	c.step()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if _, err := c.conn.ExecContext(context.WithoutCancel(ctx), begin); err != nil {
-		return err
-	}
-	done := false
-	defer func() {
-		if !done { // also when do panics
-			c.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		}
-	}()
-	if err := do(); err != nil {
-		return cancelled(ctx, err)
-	}
-	c.step()
-	if _, err := c.conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	done = true
-	return nil
-}
-
-// cancelled is why a transaction ended. A statement that is stopped while it is planned says that it was, but not that its context did it.
-func cancelled(ctx context.Context, err error) error {
-	if why := ctx.Err(); why != nil && !errors.Is(err, why) && strings.Contains(err.Error(), "INTERRUPT") {
-		return fmt.Errorf("%w: %w", why, err)
-	}
 	return err
-}
-
-func (e *Engine) reader(ctx context.Context) (*connection, error) {
-	select {
-	case c := <-e.readers:
-		return c, nil
-	default:
-		return newConnection(ctx, e.db)
-	}
-}
-
-func (e *Engine) giveBack(c *connection) {
-	select {
-	case e.readers <- c:
-	default:
-		c.close()
-	}
 }

@@ -18,7 +18,7 @@ var (
 	ErrModelMismatch = errors.New("embedding model mismatch")
 	// ErrNoFTS: DuckDB's text extension is asked for and can't be loaded, or was not loaded. The message says what to do.
 	ErrNoFTS = errors.New("no text extension")
-	// ErrCorrupt: the file contradicts itself, or is no Mallard file.
+	// ErrCorrupt: the file or its log is not as it was written, contradicts itself, or is no Mallard file. The message says what may help.
 	ErrCorrupt = errors.New("file is damaged")
 )
 
@@ -34,6 +34,16 @@ var (
 	ErrNoLLM = errors.New("no language model")
 	// ErrBadVector: a model gave a vector of the wrong length, or one that is zero or not finite.
 	ErrBadVector = errors.New("unusable vector")
+)
+
+// What happens to an engine. A write that failed was not written; where that can't be told, the message says so.
+var (
+	// ErrInternal: DuckDB failed in a way after which it answers nothing. The next call opens the database anew, and goes on.
+	ErrInternal = errors.New("database failed")
+	// ErrDiskFull: there is no room for what was to be written. Reading goes on; writing does as soon as there is room.
+	ErrDiskFull = errors.New("disk is full")
+	// ErrMemory: Options.MemoryLimit is too low for what was asked.
+	ErrMemory = errors.New("out of memory")
 )
 
 // Requests.

@@ -117,7 +117,7 @@ func (e *Engine) refreshFTS(ctx context.Context, op string) (built bool, err err
 		return e.buildFTS(ctx, c)
 	}, func() {
 		if e.unmarked = false; built { // a crash now would have to write every row of the index again
-			_, flush = e.conn.conn.ExecContext(context.WithoutCancel(ctx), sqlfiles.Query("checkpoint"))
+			flush = e.checkpoint(ctx)
 		}
 	})
 	if err == nil && flush != nil {

@@ -82,7 +82,10 @@ func (e *Engine) CreateGrant(ctx context.Context, r GrantRequest) (*Grant, error
 		return nil, err
 	}
 	now := e.now()
-	g.ID, g.ExpiresAt = e.opts.NewID(grantPrefix, now), now.Add(r.TTL)
+	if g.ID, err = e.newID(grantPrefix, now); err != nil {
+		return nil, fmt.Errorf("grant: %w", err)
+	}
+	g.ExpiresAt = now.Add(r.TTL)
 	e.grants.add(&heldGrant{Grant: g, grants: &e.grants, busy: make(chan struct{}, 1)}, now)
 	return g.copied(), nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/rand"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -28,8 +29,17 @@ var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{2,127}$`)
 
 const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// newID gives the prefix, ten characters of time (milliseconds, sortable) and sixteen random ones.
-func newID(prefix string, at time.Time) string {
+// newID gives an id that Options.NewID made, or says what is wrong with it. Whether it is taken shows when it is written.
+func (e *Engine) newID(prefix string, at time.Time) (string, error) {
+	id := e.opts.NewID(prefix, at)
+	if !strings.HasPrefix(id, prefix) || len(id) == len(prefix) || !validID.MatchString(id) {
+		return "", invalid("what Options.NewID gave", id, quote(prefix)+" and up to 120 letters, digits, '.', '_', ':' or '-' after it")
+	}
+	return id, nil
+}
+
+// randomID gives the prefix, ten characters of time (milliseconds, sortable) and sixteen random ones.
+func randomID(prefix string, at time.Time) string {
 	var body [26]byte
 	ms := uint64(at.UnixMilli())
 	for i := 9; i >= 0; i-- {

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,13 +31,15 @@ type ImportRequest struct {
 type Imported struct {
 	Lines     int         `json:"lines"` // that are not blank
 	Created   int         `json:"created"`
-	Known     int         `json:"known"`              // were in the file already
-	Excluded  int         `json:"excluded,omitempty"` // messages that the session gates of ConversationOptions kept out
-	Faults    []LineFault `json:"faults,omitempty"`
-	VectorErr string      `json:"vector_error,omitempty"` // all is stored, but the model failed
+	Known     int         `json:"known"`                  // were in the file already
+	Excluded  int         `json:"excluded,omitempty"`     // messages that the session gates of ConversationOptions kept out
+	Faults    []LineFault `json:"faults,omitempty"`       // lines that were left out
+	VectorErr string      `json:"vector_error,omitempty"` // all is stored, but the model failed or took too long
+	// WithoutVector are lines that are stored, but for which the model gave no usable vector.
+	WithoutVector []LineFault `json:"without_vector,omitempty"`
 }
 
-// LineFault is a line that was left out.
+// LineFault is a line of which something was left out, and why.
 type LineFault struct {
 	Line int    `json:"line"` // from 1
 	Err  string `json:"error"`
@@ -43,6 +47,16 @@ type LineFault struct {
 
 func (r *Imported) fault(line int, err error) {
 	r.Faults = append(r.Faults, LineFault{line, err.Error()})
+}
+
+// unembedded notes why a line that is stored has no vector, if it has none.
+func (r *Imported) unembedded(line int, err error) {
+	switch {
+	case errors.Is(err, ErrBadVector):
+		r.WithoutVector = append(r.WithoutVector, LineFault{line, err.Error()})
+	case err != nil:
+		r.VectorErr = err.Error()
+	}
 }
 
 // Import reads memories, one JSON object per line, with the keys of Export or of another store (Memory.UnmarshalJSON). A
@@ -68,9 +82,7 @@ func (e *Engine) Import(ctx context.Context, in io.Reader, q ImportRequest) (*Im
 				result.fault(lines[i], d.result.Err)
 			default:
 				result.Created++
-			}
-			if d.result.VectorErr != nil {
-				result.VectorErr = d.result.VectorErr.Error()
+				result.unembedded(lines[i], d.result.VectorErr)
 			}
 		}
 		batch, lines = batch[:0], lines[:0]
@@ -79,7 +91,7 @@ func (e *Engine) Import(ctx context.Context, in io.Reader, q ImportRequest) (*Im
 	}
 	err := eachLine(in, func(n int, line []byte) error {
 		result.Lines++
-		d := &draft{memory: &Memory{}, agent: q.Agent, result: &Remembered{}}
+		d := &draft{memory: &Memory{}, agent: q.Agent, imported: true, result: &Remembered{}}
 		err := json.Unmarshal(line, d.memory)
 		if err == nil {
 			d.memory.Scope = or(q.Scope, d.memory.Scope)
@@ -128,12 +140,14 @@ func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q ImportReque
 	result := &Imported{}
 	said := map[string]int{}
 	pending := AppendRequest{Scope: q.Scope, Agent: q.Agent}
+	var lines []int
 	flush := func() error {
+		defer func() { pending.Messages, lines = pending.Messages[:0], lines[:0] }()
 		if len(pending.Messages) == 0 || q.DryRun {
-			pending.Messages = pending.Messages[:0]
 			return nil
 		}
-		appended, err := e.Append(ctx, pending)
+		left := map[int]error{}
+		appended, err := e.appendAll(ctx, pending, left)
 		if err != nil {
 			return err
 		}
@@ -142,10 +156,10 @@ func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q ImportReque
 		}
 		result.Created += appended.Added
 		result.Known += len(appended.IDs) - appended.Added
-		if appended.VectorErr != nil {
-			result.VectorErr = appended.VectorErr.Error()
+		result.unembedded(0, appended.VectorErr)
+		for _, i := range slices.Sorted(maps.Keys(left)) {
+			result.unembedded(lines[i], left[i])
 		}
-		pending.Messages = pending.Messages[:0]
 		e.opts.Progress("messages", result.Lines, 0)
 		return nil
 	}
@@ -162,7 +176,7 @@ func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q ImportReque
 			}
 		}
 		pending.Conversation = conversation
-		pending.Messages = append(pending.Messages, *m)
+		pending.Messages, lines = append(pending.Messages, *m), append(lines, n)
 		return nil
 	})
 	if err == nil {

@@ -1,7 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -192,5 +195,57 @@ func TestImportInManyTransactions(t *testing.T) {
 	imported(t, e, b.String(), engine.Imported{Lines: 2500, Created: 2400, Known: 100})
 	if got := strings.Join(told, ", "); got != "memories 1000, memories 2000, memories 2500" {
 		t.Errorf("progress: %s", got)
+	}
+}
+
+// TestImportOfUnusableVectors: a line for which the model gives an unusable vector is stored without one and named, and the rest has theirs.
+func TestImportOfUnusableVectors(t *testing.T) {
+	t.Parallel()
+	model := &scripted{}
+	bad := map[string][]float32{"nothing": make([]float32, model.Dims()), "no number": make([]float32, model.Dims()), "endless": make([]float32, model.Dims()), "short": {1}}
+	bad["no number"][3], bad["endless"][0] = float32(math.NaN()), float32(math.Inf(1))
+	model.texts = func(ctx context.Context, texts []string) ([][]float32, error) {
+		vectors, err := model.Words.EmbedTexts(ctx, texts)
+		for i, text := range texts {
+			if v, ok := bad[text]; ok {
+				vectors[i] = v
+			}
+		}
+		return vectors, err
+	}
+	for _, test := range []struct {
+		kind, line string
+		do         func(*engine.Engine, context.Context, io.Reader, engine.ImportRequest) (*engine.Imported, error)
+	}{
+		{"memory", `{"id":"mem_%d","text":%q}` + "\n", (*engine.Engine).Import},
+		{"message", `{"conversation":"talk","key":"k%d","text":%q}` + "\n", (*engine.Engine).ImportMessages},
+	} {
+		e := enginetest.Open(t, engine.Options{Embedder: model})
+		lines := ""
+		for i, text := range []string{"a boat", "nothing", "no number", "a pier", "endless", "short", "a crane"} {
+			lines += fmt.Sprintf(test.line, i, text)
+		}
+		r, err := test.do(e, t.Context(), strings.NewReader(lines), engine.ImportRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := []int{}
+		for _, f := range r.WithoutVector {
+			without = append(without, f.Line)
+			if !strings.Contains(f.Err, "unusable vector") {
+				t.Errorf("%s: line %d: %s", test.kind, f.Line, f.Err)
+			}
+		}
+		equal(t, test.kind+": lines without a vector", []int{2, 3, 5, 6}, without)
+		if r.Created != 7 || len(r.Faults) > 0 || r.VectorErr != "" {
+			t.Errorf("%s: %+v: want seven stored, without faults", test.kind, r)
+		}
+		if vectors := rowsOf(t, e, "SELECT count(*) FROM vectors"); vectors[0][0] != int64(3) {
+			t.Errorf("%s: %v vectors, want 3", test.kind, vectors)
+		}
+		if r, err := test.do(e, t.Context(), strings.NewReader(lines), engine.ImportRequest{}); err != nil || r.Known != 7 || len(r.WithoutVector) > 0 {
+			t.Errorf("%s, once more: %+v, %v: want all known", test.kind, r, err)
+		}
+		intact(t, e)
 	}
 }

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"slices"
 	"sync"
-	"time"
 )
 
 // intake is a message on its way to the file: all that takes long is done, without any lock.
@@ -16,6 +16,9 @@ type intake struct {
 	files    []*LargeFile
 	payloads payloads
 	document *document
+	err      error // why it can't go in
+	// vectorErr is what is wrong with its vector.
+	vectorErr error
 }
 
 // takeIn makes messages ready: what is large is put apart, words and vectors are made. A message that can't be recalled has neither. Those
@@ -32,6 +35,9 @@ func (e *Engine) takeIn(ctx context.Context, messages []*Message, known map[stri
 			return nil, nil, err
 		}
 		e.keepLarge(ctx, x, m.Blocks)
+		if x.err != nil {
+			return nil, nil, x.err
+		}
 		x.keepRaw(m.Blocks)
 		if err := e.putAllApart(x.payloads); err != nil {
 			return nil, nil, err
@@ -51,7 +57,8 @@ func (x *intake) keepRaw(blocks []Block) {
 	}
 }
 
-// document analyses messages on all processors, and embeds them unless that takes too long.
+// document analyses messages on all processors, and embeds them unless that takes too long. Where vectors are unusable, err is an *unusable and
+// everything else is done.
 func (e *Engine) document(ctx context.Context, all []*intake) (vectorErr, err error) {
 	var texts []string
 	var live []*intake
@@ -73,20 +80,21 @@ func (e *Engine) document(ctx context.Context, all []*intake) (vectorErr, err er
 			}
 		})
 	}
-	inTime, cancel := context.WithTimeout(ctx, e.opts.EmbedDeadline+time.Duration(max(len(texts)-1, 0))*time.Second/2)
-	defer cancel()
-	vectors, vectorErr := e.embed(inTime, texts)
+	vectors, vectorErr := e.embed(ctx, texts)
 	analysed.Wait()
-	if vectorErr != nil {
-		if !embeddingFailed(ctx, vectorErr) {
-			return nil, vectorErr
-		}
+	if embeddingFailed(ctx, vectorErr) {
 		return vectorErr, nil
 	}
-	for i, x := range live {
-		x.document.vector = vectors[i]
+	var bad *unusable
+	if errors.As(vectorErr, &bad) || vectorErr == nil {
+		for i, x := range live {
+			x.document.vector = vectors[i]
+			if bad != nil {
+				x.vectorErr = bad.of[i]
+			}
+		}
 	}
-	return nil, nil
+	return nil, vectorErr
 }
 
 // messageRows is what messages are in the tables, but for their documents.

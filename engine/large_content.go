@@ -135,7 +135,11 @@ func (e *Engine) keepContent(ctx context.Context, x *intake, name, kind string, 
 		lines++
 	}
 	at := e.now()
-	f := &LargeFile{ID: e.opts.NewID(filePrefix, at), Name: name, MIME: kind, Bytes: int64(len(content)), Lines: lines,
+	id, err := e.newID(filePrefix, at)
+	if err != nil && x.err == nil {
+		x.err = err
+	}
+	f := &LargeFile{ID: id, Name: name, MIME: kind, Bytes: int64(len(content)), Lines: lines,
 		SHA256: x.payloads.add(content), Summary: e.explore(ctx, name, kind, content), CreatedAt: at}
 	x.files = append(x.files, f)
 	return f

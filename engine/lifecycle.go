@@ -223,7 +223,12 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 	if err != nil {
 		return nil, err
 	}
-	next := &Conversation{ID: e.opts.NewID(conversationPrefix, e.now()), Name: v.Name, Scope: v.Scope, CreatedAt: e.now(), nextSeq: 1,
+	at := e.now()
+	id, err := e.newID(conversationPrefix, at)
+	if err != nil {
+		return nil, err
+	}
+	next := &Conversation{ID: id, Name: v.Name, Scope: v.Scope, CreatedAt: at, nextSeq: 1,
 		SessionKey: v.SessionKey, SessionID: or(of.session, v.SessionID), Active: true, Estimator: e.opts.Conversation.Estimator}
 	result.Successor = next.ID
 	return result, c.appendRows("conversations", [][]driver.Value{next.row()})

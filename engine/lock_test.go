@@ -126,3 +126,36 @@ func TestOtherProcess(t *testing.T) {
 	stock(t, e)
 	intact(t, e)
 }
+
+// TestManyProcessesMakeOne: of many processes that open one new file at the same moment, one makes it at a time; the others wait for nothing, and are
+// told that it is in use, never that it is damaged.
+func TestManyProcessesMakeOne(t *testing.T) {
+	alone(t)
+	for range 3 {
+		path := newFile(t)
+		children := make([]*child, 6)
+		for i := range children {
+			children[i] = spawn(t, "open", path)
+		}
+		opened := 0
+		for _, c := range children {
+			r, ok := c.next(t)
+			switch {
+			case !ok:
+				t.Error("a child said nothing")
+			case r.Ready:
+				opened++
+			case !strings.Contains(r.Err, "file is in use"):
+				t.Errorf("a child says %s", r.Err)
+			}
+		}
+		if opened == 0 {
+			t.Error("nobody opened the file")
+		}
+		for _, c := range children {
+			c.cmd.Wait()
+		}
+		equal(t, "files", []string{path}, filesIn(t, filepath.Dir(path)))
+		intact(t, openFile(t, path, engine.Options{}))
+	}
+}

@@ -77,6 +77,9 @@ type Relation struct {
 
 // normalise fills defaults, clamps numbers, and reports what can't be mended. at is the time of the write.
 func (m *Memory) normalise(at time.Time) error {
+	if err := checkClock(at); err != nil {
+		return err
+	}
 	if strings.TrimSpace(m.Text) == "" {
 		return invalid("text", m.Text, "something to remember")
 	}

@@ -123,6 +123,9 @@ func scanMessage(rows *sql.Rows, more ...any) (*Message, int32, stand, error) {
 
 // normalise fills defaults and reports what can't be mended. at is the time of the write.
 func (m *Message) normalise(at time.Time) error {
+	if err := checkClock(at); err != nil {
+		return err
+	}
 	if m.Blocks != nil {
 		m.Blocks = append([]Block{}, m.Blocks...)
 		if err := m.readBlocks(); err != nil {

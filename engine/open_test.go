@@ -86,7 +86,7 @@ func TestOpenNamesEveryBadOption(t *testing.T) {
 	if !errors.Is(err, engine.ErrInvalid) {
 		t.Fatalf("got %v", err)
 	}
-	for _, part := range []string{"Language", "klingon", "english", "Threads", "-1", "MemoryLimit", "64", "Embedder.Dims", "20000"} {
+	for _, part := range []string{"Language", "klingon", "english", "Threads", "-1", "MemoryLimit", "192", "Embedder.Dims", "20000"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 type Options struct {
 	// Embedder makes the vectors. Nil: what is written has none (its coverage in Stats falls) and recall is lexical.
 	Embedder Embedder
-	// EmbedDeadline is how long Append waits for the model, and half a second more for each message after the first; what has no vector by
-	// then is stored without, and gets it from RebuildIndex. Default 30 s.
+	// EmbedDeadline is how long a write waits for the model, and half a second more for each text after the first; what has no vector by then
+	// is stored without, and gets it from RebuildIndex. Default 30 s.
 	EmbedDeadline time.Duration
 	// Related brings related words into the lexical channel, as far as the weights let it. Default the Embedder's own method of
 	// that name, if it has one.
@@ -25,9 +26,9 @@ type Options struct {
 	ReadOnly bool
 	// Language of the tokenizer's stemmer and stop words, for a new file; an existing one keeps its own. Default "english".
 	Language string
-	// Threads of the database. Default the number of processors.
+	// Threads of the database. Default the number of processors, and no more than one for each 64 MB of MemoryLimit.
 	Threads int
-	// MemoryLimit of the database in megabytes. Default 256.
+	// MemoryLimit of the database in megabytes, 192 or more. It also bounds how many calls read at once; others wait. Default 384.
 	MemoryLimit int
 	// Lexical says where the words of a question are looked up. Default PostingsBackend. With FTSBackend, and without FTS, the
 	// extension that DuckDB has installed is loaded, or else fetched from the network.
@@ -39,23 +40,28 @@ type Options struct {
 	LLM LLM
 	// Conversation says how conversations are kept, compacted and shown.
 	Conversation ConversationOptions
-	// Now tells the time. Default time.Now.
+	// Now tells the time, in the years 1 to 9999 and not the zero time: a write or recall that is told another is refused with
+	// ErrInvalid. Default time.Now.
 	Now func() time.Time
-	// NewID makes an id from a prefix such as "mem_". Default a random, time-sortable one.
+	// NewID makes an id that begins with a prefix such as "mem_" and was never given before. A write for which it does not is refused, with
+	// ErrInvalid, or ErrExists where it is taken. Default a random, time-sortable one.
 	NewID func(prefix string, at time.Time) string
 	// Progress is told how far a long operation is; it is called from the goroutine that asked for it. Default none.
 	Progress func(step string, done, total int)
 }
 
+// leastMemory is what 100,000 memories are written and recalled with.
+const leastMemory = 192
+
 func (o Options) withDefaults() Options {
 	if o.Language == "" {
 		o.Language = "english"
 	}
-	if o.Threads == 0 {
-		o.Threads = runtime.NumCPU()
-	}
 	if o.MemoryLimit == 0 {
-		o.MemoryLimit = 256
+		o.MemoryLimit = 384
+	}
+	if o.Threads == 0 {
+		o.Threads = max(1, min(runtime.NumCPU(), o.MemoryLimit/64))
 	}
 	if o.EmbedDeadline == 0 {
 		o.EmbedDeadline = 30 * time.Second
@@ -73,7 +79,7 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	if o.NewID == nil {
-		o.NewID = newID
+		o.NewID = randomID
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
@@ -90,8 +96,8 @@ func (o Options) validate() error {
 	if o.Threads < 1 || o.Threads > 1024 {
 		errs = append(errs, invalid("Threads", o.Threads, "1 to 1024"))
 	}
-	if o.MemoryLimit < 64 {
-		errs = append(errs, invalid("MemoryLimit", o.MemoryLimit, "64 (megabytes) or more"))
+	if o.MemoryLimit < leastMemory {
+		errs = append(errs, invalid("MemoryLimit", o.MemoryLimit, fmt.Sprintf("%d (megabytes) or more", leastMemory)))
 	}
 	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
 		errs = append(errs, invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))

@@ -18,7 +18,7 @@ const childRole = "MALLARD_TEST_CHILD"
 // TestMain plays the child of a test when it is asked to, else runs the tests.
 func TestMain(m *testing.M) {
 	roles := map[string]func(path string) error{"hold": hold, "hold-read-only": holdReadOnly, "open": openOnce, "write": writeForEver,
-		"index": indexForEver, "deed": killedDeed}
+		"index": indexForEver, "deed": killedDeed, "limited": limited, "snapshot": snapshotHalf, "read-damaged": readDamaged}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
 		os.Exit(m.Run())
@@ -117,4 +117,9 @@ func openOnce(path string) error {
 	}
 	say(report{Ready: true})
 	return e.Close()
+}
+
+// readDamaged reads damaged files for a recovery.
+func readDamaged(string) error {
+	return engine.ServeRecovery(context.Background(), os.Stdin, os.Stdout)
 }

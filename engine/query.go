@@ -2,11 +2,10 @@ package engine
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
 	"math"
-	"regexp"
-	"slices"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -17,37 +16,81 @@ import (
 type Table struct {
 	Columns []string `json:"columns"`
 	Rows    [][]any  `json:"rows"`
-	More    bool     `json:"more"` // there were more rows than the limit
+	More    bool     `json:"more"`          // there were more rows than the limits allow
+	Cut     string   `json:"cut,omitempty"` // the limit that ended them: rows, or bytes
 }
 
-// Query answers one SELECT over the file, for analysts; limit bounds the rows, 0 is a thousand. It runs in a read-only
-// transaction and refuses whatever else a statement could do: other kinds of statement, more than one, other files, and
-// functions that change or reveal something outside the tables. Errors: ErrInvalid.
+// Query answers one SELECT over the file, for analysts; limit bounds the rows, 0 is a thousand. It is QueryEach with its default of bytes, gathered.
 func (e *Engine) Query(ctx context.Context, query string, limit int) (*Table, error) {
-	if limit == 0 {
-		limit = 1000
+	t := &Table{}
+	cut, err := e.QueryEach(ctx, QueryRequest{SQL: query, Rows: limit}, func(columns []string, row []any) error {
+		if t.Columns = columns; row != nil {
+			t.Rows = append(t.Rows, row)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if limit < 0 {
-		return nil, fmt.Errorf("query: %w", invalid("limit", limit, "0 or more"))
+	t.More, t.Cut = cut != "", cut
+	return t, nil
+}
+
+// QueryRequest is a question in SQL.
+type QueryRequest struct {
+	SQL   string
+	Rows  int // at most so many. Default 1000
+	Bytes int // of all rows together, about; the row that goes beyond is left out. Default 64 MB
+}
+
+// QueryEach answers one SELECT over the file and gives its rows one by one: first the columns alone, with a row that is nil, then each row, which is
+// the caller's to keep. An error of each ends it and is returned. Cut names the limit that ended the rows before all were given: "rows", "bytes" or
+// neither. Errors: ErrInvalid.
+//
+// It runs in a read-only transaction and answers only what names the tables, views and macros of the file and functions of DuckDB that are listed
+// (engine/query_names.txt); it refuses other statements, more than one, files, settings, and what has effects.
+//
+// What a statement makes of nothing is bounded before it runs: the nesting and length of its text, how often names and macros repeat what they stand
+// for, the rows of range, generate_series and repeat (10 million), the values of repeat, lpad, format and their like (16,384 characters or elements),
+// whose sizes must be constants. DuckDB's MemoryLimit bounds its sorts, joins and groups. Nothing bounds the rest within this process: DuckDB computes
+// all rows before it gives the first, so Rows is put into the statement but Bytes only ends what is handed on; joins without a condition, recursion,
+// comparisons of long texts and patterns with many % take as long as they take, the context ends them between batches of two thousand rows and not
+// within a value, and a value that a statement doubles again and again (text || text, replace within replace, list_reduce) takes memory beyond
+// MemoryLimit. A host that lets others write the SQL runs it in a process that it can end, as `memctl sql` does.
+func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(columns []string, row []any) error) (cut string, err error) {
+	if r.Rows == 0 {
+		r.Rows = 1000
 	}
-	if err := checkText("sql", query); err != nil {
-		return nil, fmt.Errorf("query: %w", err)
+	if r.Bytes == 0 {
+		r.Bytes = 64 << 20
 	}
-	table := &Table{}
-	err := e.read(ctx, "query", func(c *connection) error {
-		if err := c.harmless(ctx, query); err != nil {
+	if r.Rows < 0 {
+		return "", fmt.Errorf("query: %w", invalid("limit", r.Rows, "0 or more"))
+	}
+	if r.Bytes < 0 {
+		return "", fmt.Errorf("query: %w", invalid("bytes", r.Bytes, "0 or more"))
+	}
+	if err := checkText("sql", r.SQL); err != nil {
+		return "", fmt.Errorf("query: %w", err)
+	}
+	var own error // of each
+	err = e.read(ctx, "query", func(c *connection) error {
+		if err := c.harmless(ctx, r.SQL); err != nil {
 			return err
 		}
-		if bounded := boundedQuery(query, limit); c.harmless(ctx, bounded) == nil {
-			query = bounded
+		if bounded := boundedQuery(r.SQL, r.Rows); c.harmless(ctx, bounded) == nil {
+			r.SQL = bounded
 		}
-		err := table.fill(ctx, c, query, limit)
-		if err != nil && ctx.Err() == nil && !damaged(err) {
+		cut, err = c.rowsOf(ctx, r, func(columns []string, row []any) error {
+			own = each(columns, row)
+			return own
+		})
+		if err != nil && own == nil && ctx.Err() == nil && !damaged(err) {
 			return fmt.Errorf("%w: sql: %w", ErrInvalid, err)
 		}
 		return err
 	})
-	return table, err
+	return cut, err
 }
 
 // boundedQuery asks for one row more than the limit. What can't stand in brackets, such as a query with a comment after its
@@ -57,96 +100,69 @@ func boundedQuery(query string, limit int) string {
 	return strings.NewReplacer("{query}", strings.TrimRight(query, "; \t\r\n"), "{rows}", strconv.Itoa(rows)).Replace(sqlfiles.Query("bounded"))
 }
 
-// tableFunctions are those that a query may select from; all others could read files, settings or secrets.
-var tableFunctions = []string{"unnest", "range", "generate_series", "repeat", "repeat_row", "json_each", "json_tree", "summary",
-	"duckdb_tables", "duckdb_views", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_indexes", "duckdb_constraints",
-	"duckdb_schemas", "duckdb_sequences", "pragma_storage_info", "pragma_table_info", "pragma_database_size", "pragma_version"}
-
-// forbidden are functions with effects or views beyond the tables.
-var forbidden = []string{"nextval", "currval", "force_checkpoint", "checkpoint", "setseed", "getenv", "getvariable", "current_setting",
-	"query", "query_table", "json_execute_serialized_sql", "write_log", "parse_duckdb_log_message", "which_secret", "read_text", "read_blob"}
-
-// plainName is a table that can't be taken for a file.
-var plainName = regexp.MustCompile(`^\w+$`)
-
-// harmless refuses all but a single SELECT that only looks at the file's tables; it judges the syntax tree, not the text.
-func (c *connection) harmless(ctx context.Context, query string) error {
-	var serialized string
-	if _, err := c.one(ctx, "parse", []any{&serialized}, sql.Named("sql", query)); err != nil {
-		return err
-	}
-	var tree struct {
-		Error      bool   `json:"error"`
-		Message    string `json:"error_message"`
-		Statements []any  `json:"statements"`
-	}
-	if err := decode([]byte(serialized), &tree); err != nil {
-		return fmt.Errorf("%w: sql: %v", ErrInvalid, err)
-	}
-	if tree.Error {
-		return fmt.Errorf("%w (%s)", invalid("sql", query, "one SELECT"), tree.Message)
-	}
-	if len(tree.Statements) != 1 {
-		return invalid("sql", query, "one SELECT")
-	}
-	return inspect(tree.Statements[0])
-}
-
-// inspect walks a syntax tree.
-func inspect(node any) error {
-	switch node := node.(type) {
-	case []any:
-		for _, child := range node {
-			if err := inspect(child); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		kind, _ := node["type"].(string)
-		if name, _ := node["table_name"].(string); kind == "BASE_TABLE" && !plainName.MatchString(name) {
-			return invalid("sql", name, "tables and views of this file, no file names")
-		}
-		if function, ok := node["function"].(map[string]any); ok && kind == "TABLE_FUNCTION" {
-			name, _ := function["function_name"].(string)
-			if !slices.Contains(tableFunctions, strings.ToLower(name)) && !slices.Contains(sqlfiles.MacroNames(), name) {
-				return invalid("sql", name, "these table functions: "+strings.Join(tableFunctions, ", "))
-			}
-		}
-		if name, ok := node["function_name"].(string); ok && slices.Contains(forbidden, strings.ToLower(name)) {
-			return invalid("sql", name, "functions without effects, over this file alone")
-		}
-		for _, child := range node {
-			if err := inspect(child); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (t *Table) fill(ctx context.Context, c *connection, query string, limit int) error {
-	rows, err := c.conn.QueryContext(ctx, query)
+// rowsOf runs a statement that was judged.
+func (c *connection) rowsOf(ctx context.Context, r QueryRequest, each func(columns []string, row []any) error) (cut string, err error) {
+	rows, err := c.conn.QueryContext(ctx, r.SQL)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer rows.Close()
-	if t.Columns, err = rows.Columns(); err != nil {
-		return err
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return "", err
 	}
-	for rows.Next() {
-		if len(t.Rows) == limit {
-			t.More = true
-			return nil
+	if err := each(columns, nil); err != nil {
+		return "", err
+	}
+	bytes := 0
+	for given := 0; rows.Next(); given++ {
+		if given == r.Rows {
+			return "rows", nil
 		}
-		row := make([]any, len(t.Columns))
+		row := make([]any, len(columns))
 		dest := make([]any, len(row))
 		for i := range row {
 			dest[i] = &row[i]
 		}
 		if err := rows.Scan(dest...); err != nil {
-			return err
+			return "", err
 		}
-		t.Rows = append(t.Rows, row)
+		if bytes += sizeOf(reflect.ValueOf(row)); bytes > r.Bytes {
+			return "bytes", nil
+		}
+		if err := each(columns, row); err != nil {
+			return "", err
+		}
 	}
-	return rows.Err()
+	return "", rows.Err()
+}
+
+// sizeOf is about how many bytes a value of the database takes.
+func sizeOf(v reflect.Value) int {
+	const header = 16
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return header
+		}
+		return header + sizeOf(v.Elem())
+	case reflect.String:
+		return header + v.Len()
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return header + v.Len()
+		}
+		size := header
+		for i := range v.Len() {
+			size += sizeOf(v.Index(i))
+		}
+		return size
+	case reflect.Map:
+		size := header
+		for entries := v.MapRange(); entries.Next(); {
+			size += sizeOf(entries.Key()) + sizeOf(entries.Value())
+		}
+		return size
+	}
+	return header
 }

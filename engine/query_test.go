@@ -145,12 +145,13 @@ func TestQueryLimit(t *testing.T) {
 		more        bool
 	}{
 		{"FROM range(5)", 0, 5, false}, {"FROM range(5)", 5, 5, false}, {"FROM range(5)", 4, 4, true}, {"FROM range(5)", 1, 1, true},
-		{"FROM range(1000)", 0, 1000, false}, {"FROM range(1001)", 0, 1000, true}, {"FROM range(1000000000000)", 3, 3, true}, {"FROM range(0)", 1, 0, false},
+		{"FROM range(1000)", 0, 1000, false}, {"FROM range(1001)", 0, 1000, true}, {"FROM range(10000000)", 3, 3, true}, {"FROM range(0)", 1, 0, false},
 		{"FROM range(3);\n-- all", 2, 2, true}, {"FROM range(9) ORDER BY 1 -- up", 2, 2, true}, {"FROM range(2)", math.MaxInt, 2, false},
 	} {
 		table, err := e.Query(t.Context(), test.query, test.limit)
 		if err != nil || len(table.Rows) != test.rows || table.More != test.more {
-			t.Errorf("%s, limit %d: %d rows, more %t, %v: want %d, %t", test.query, test.limit, len(table.Rows), table.More, err, test.rows, test.more)
+			t.Errorf("%s, limit %d: %+v, %v: want %d rows, more %t", test.query, test.limit, table, err, test.rows, test.more)
+			continue
 		}
 		equal(t, "columns", []string{"range"}, table.Columns)
 	}
@@ -160,7 +161,7 @@ func TestQueryCancelled(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := e.Query(ctx, "SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b", 0)
+	_, err := e.Query(ctx, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", 0)
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("got %v: want context.DeadlineExceeded", err)
 	}

@@ -59,6 +59,9 @@ func (r *recall) settle() (goOn bool, err error) {
 	for _, scope := range refused {
 		r.notice("scope %s is not open to agent %s", quote(scope), q.Agent)
 	}
+	if err := checkClock(e.now()); err != nil {
+		return false, err
+	}
 	r.at = orTime(utc(q.AsOf), e.now())
 	r.question = e.understand(q.lexicalText())
 	trace := &r.result.Trace

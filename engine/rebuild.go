@@ -14,8 +14,9 @@ const rebuildBatch = 1000
 
 // RebuildRequest says what to make anew.
 type RebuildRequest struct {
-	// Vectors embeds every document anew, with Options.Embedder, which becomes the file's model. Default: only the documents
-	// that have no vector, where the model is the file's.
+	// Vectors embeds every document anew, with Options.Embedder, which becomes the file's model when all vectors are there; until then recall
+	// goes by the old ones. What was broken off, also by a crash, goes on where it was. Default: only the documents that have no vector,
+	// where the model is the file's.
 	Vectors bool
 }
 
@@ -29,7 +30,7 @@ type Rebuilt struct {
 
 // RebuildIndex makes the index anew from the rows: words and totals in one transaction, then vectors batch
 // by batch. It can be cancelled at any moment; what is missing then shows in Stats, and a further call completes it. Errors:
-// ErrNoEmbedder for Vectors without a model.
+// ErrNoEmbedder for Vectors without a model; ErrBadVector when all is done but for texts of which the model gives no usable vector.
 func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, error) {
 	if r.Vectors && e.opts.Embedder == nil {
 		return nil, fmt.Errorf("rebuild index: %w: vectors need Options.Embedder", ErrNoEmbedder)
@@ -44,22 +45,14 @@ func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 		result.FTS, err = e.rebuildFTS(ctx, "rebuild index")
 	}
 	if err == nil && r.Vectors {
-		err = e.replaceModel(ctx)
+		result.Vectors, err = e.replaceVectors(ctx)
 	}
 	if err != nil || !e.embedding() {
 		return result, err
 	}
-	result.Vectors, err = e.embedMissing(ctx)
+	made, err := e.embedMissing(ctx)
+	result.Vectors += made
 	return result, err
-}
-
-// replaceModel makes the options' model the file's, which has no vectors then.
-func (e *Engine) replaceModel(ctx context.Context) error {
-	var m model
-	return e.writeThen(ctx, "rebuild index", func(c *connection) error {
-		m = e.offered()
-		return e.choose(ctx, c, m)
-	}, func() { e.adopt(m) })
 }
 
 // rebuildWords makes documents, terms, surfaces, postings and totals anew. The caller is in a write transaction.
@@ -98,7 +91,7 @@ func (e *Engine) rebuildWords(ctx context.Context, c *connection) (done int, err
 
 // eachDocument analyses every memory, message and summary of the committed file, on a connection of its own.
 func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) error {
-	c, err := newConnection(ctx, e.db)
+	c, err := e.newConnection(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +132,7 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 // eachMessage is eachDocument for messages. Their blocks are read batch by batch, on a further connection: all of them may be more than fits
 // into memory.
 func (e *Engine) eachMessage(ctx context.Context, c *connection, do func(*document) error) error {
-	further, err := newConnection(ctx, e.db)
+	further, err := e.newConnection(ctx)
 	if err != nil {
 		return err
 	}
@@ -195,116 +188,4 @@ func indexedBlocks(ctx context.Context, c *connection, ids []string) (map[string
 		blocks[id] = append(blocks[id], b)
 		return err
 	}, sql.Named("ids", ids))
-}
-
-// embedMissing gives a vector to every live document that has none. The model thinks without any lock; each batch is written
-// in a transaction of its own.
-func (e *Engine) embedMissing(ctx context.Context) (done int, err error) {
-	var after int32
-	var total int
-	err = e.read(ctx, "rebuild index", func(c *connection) error {
-		_, err := c.one(ctx, "vectors_missing_count", []any{&total})
-		return err
-	})
-	for err == nil {
-		var docs []*document
-		var texts []string
-		if docs, texts, err = e.missing(ctx, after); err != nil || len(docs) == 0 {
-			break
-		}
-		after = docs[len(docs)-1].no
-		var vectors [][]float32
-		if vectors, err = e.embed(ctx, texts); err != nil {
-			return done, fmt.Errorf("rebuild index: %w", err)
-		}
-		for i, d := range docs {
-			d.vector = vectors[i]
-		}
-		err = e.write(ctx, "rebuild index", func(c *connection) error { return e.insertWanted(ctx, c, docs) })
-		done += len(docs)
-		e.opts.Progress("vectors", done, total)
-	}
-	return done, err
-}
-
-// missing gives the next documents without a vector, and the texts to embed.
-func (e *Engine) missing(ctx context.Context, after int32) (docs []*document, texts []string, err error) {
-	err = e.read(ctx, "rebuild index", func(c *connection) error {
-		owners := map[Kind][]string{}
-		err := c.each(ctx, "vectors_missing", func(rows *sql.Rows) error {
-			d := &document{}
-			if err := rows.Scan(&d.no, &d.kind, &d.ownerID); err != nil {
-				return err
-			}
-			docs = append(docs, d)
-			owners[d.kind] = append(owners[d.kind], d.ownerID)
-			return nil
-		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
-		if err != nil {
-			return err
-		}
-		byID := map[string]string{}
-		err = c.each(ctx, "memories_by_id", func(rows *sql.Rows) error {
-			m, _, err := scanMemory(rows)
-			if err == nil {
-				byID[m.ID] = m.embedded()
-			}
-			return err
-		}, sql.Named("ids", owners[MemoryKind]))
-		if err != nil {
-			return err
-		}
-		blocks, err := indexedBlocks(ctx, c, owners[MessageKind])
-		if err != nil {
-			return err
-		}
-		err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
-			var scope string
-			m, _, _, err := scanMessage(rows, &scope)
-			if err == nil {
-				m.Blocks = blocks[m.ID]
-				byID[m.ID] = m.embedded()
-			}
-			return err
-		}, sql.Named("ids", owners[MessageKind]))
-		if err != nil {
-			return err
-		}
-		err = c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
-			s, _, err := scanSummary(rows)
-			if err == nil {
-				byID[s.ID] = s.Text
-			}
-			return err
-		}, sql.Named("ids", owners[SummaryKind]))
-		for _, d := range docs {
-			texts = append(texts, byID[d.ownerID])
-		}
-		return err
-	})
-	return docs, texts, err
-}
-
-// insertWanted writes the vectors of documents that still want one: in between they may have been changed or forgotten.
-func (e *Engine) insertWanted(ctx context.Context, c *connection, docs []*document) error {
-	numbers := make([]int32, len(docs))
-	for i, d := range docs {
-		numbers[i] = d.no
-	}
-	wanted := map[int32]bool{}
-	err := c.each(ctx, "vectors_wanted", func(rows *sql.Rows) error {
-		var no int32
-		defer func() { wanted[no] = true }()
-		return rows.Scan(&no)
-	}, sql.Named("doc_nos", numbers))
-	if err != nil {
-		return err
-	}
-	var still []*document
-	for _, d := range docs {
-		if wanted[d.no] {
-			still = append(still, d)
-		}
-	}
-	return e.insertVectors(c, still)
 }

@@ -191,6 +191,7 @@ func (r *recall) show(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
+	now := r.engine.now() // later than what others wrote since the recall began
 	for i := range wanted {
 		v := &wanted[i]
 		h := hits[v.DocNo]
@@ -198,6 +199,9 @@ func (r *recall) show(ctx context.Context, c *connection) error {
 		if v.Dropped == "" {
 			h.Score, h.Signals = v.Decayed, *v
 			r.result.Hits = append(r.result.Hits, h)
+			if h.CreatedAt.After(now) {
+				r.notice("%s is dated %s, which is still to come: it counts as new", h.ID, h.CreatedAt.Format(time.RFC3339))
+			}
 		}
 	}
 	if r.query.Explain {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -49,7 +50,7 @@ type Remembered struct {
 	Created bool
 	// Err: the request was not usable. The others of a batch are not affected.
 	Err error
-	// VectorErr: the memory is stored, but the model failed, so it has no vector until RebuildIndex.
+	// VectorErr: the memory is stored, but the model failed or took too long, so it has no vector until RebuildIndex.
 	VectorErr error
 }
 
@@ -96,6 +97,8 @@ type draft struct {
 	memory    *Memory
 	agent     string
 	unique    bool
+	chosen    bool    // its id is not ours
+	imported  bool    // an unusable vector keeps it from having one, and not from being stored
 	supersede *Memory // the one it replaces
 	result    *Remembered
 	document  *document
@@ -146,6 +149,10 @@ func (e *Engine) store(ctx context.Context, drafts []*draft) error {
 	}()
 	vectors, err := e.embed(ctx, texts)
 	<-analysed
+	var bad *unusable
+	if errors.As(err, &bad) && drafts[0].imported {
+		err = nil
+	}
 	if err != nil && !embeddingFailed(ctx, err) {
 		return err
 	}
@@ -153,6 +160,9 @@ func (e *Engine) store(ctx context.Context, drafts []*draft) error {
 		d.result.VectorErr = err
 		if err == nil {
 			d.document.vector = vectors[i]
+		}
+		if bad != nil {
+			d.result.VectorErr = bad.of[i]
 		}
 	}
 	return e.write(ctx, "write", func(c *connection) error {
@@ -186,8 +196,10 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 			d.result.Err = fmt.Errorf("%w: memory %s", ErrExists, m.ID)
 			continue
 		}
-		if m.ID == "" {
-			m.ID = e.opts.NewID(memoryPrefix, e.now())
+		if d.chosen = m.ID != ""; !d.chosen {
+			if m.ID, err = e.newID(memoryPrefix, e.now()); err != nil {
+				return nil, err
+			}
 		}
 		known[idSlot(m.ID)] = m.ID
 		if !forgotten {
@@ -256,6 +268,9 @@ func (e *Engine) known(ctx context.Context, c *connection, drafts []*draft) (map
 func (e *Engine) insertMemories(ctx context.Context, c *connection, drafts []*draft) error {
 	numbers, err := e.nextDocNos(ctx, c, len(drafts))
 	if err != nil {
+		return err
+	}
+	if err := e.settle(ctx, c, drafts); err != nil {
 		return err
 	}
 	memories := make([]*Memory, len(drafts))

@@ -173,13 +173,9 @@ func (e *Engine) SetScopes(ctx context.Context, s Scopes) error {
 	if err := s.validate(); err != nil {
 		return fmt.Errorf("set scopes: %w", err)
 	}
-	return e.write(ctx, "set scopes", func(c *connection) error {
-		if err := e.putSetting(ctx, c, "scopes", s); err != nil {
-			return err
-		}
-		e.scopes.Store(&s)
-		return nil
-	})
+	return e.writeThen(ctx, "set scopes", func(c *connection) error {
+		return e.putSetting(ctx, c, "scopes", s)
+	}, func() { e.scopes.Store(&s) })
 }
 
 // adoptScopes reads the file's scopes.

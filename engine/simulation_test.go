@@ -24,7 +24,7 @@ const simulationSeed = "MALLARD_SIMULATION_SEED"
 // simulations run side by side, each with a file of its own.
 const simulations = 2
 
-// longRun reports whether tests of a sort are as long as they get, which takes minutes: MALLARD_LONG names sorts (simulation, growth, kills), with
+// longRun reports whether tests of a sort are as long as they get, which takes minutes: MALLARD_LONG names sorts (simulation, growth, kills, doors, recover), with
 // commas between them, or is 1 for all.
 func longRun(sort string) bool {
 	asked := os.Getenv("MALLARD_LONG")

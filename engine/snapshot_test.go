@@ -251,3 +251,161 @@ func TestSnapshotCancelled(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSnapshotNames: no name is taken that belongs to a file, whichever way it is written.
+func TestSnapshotNames(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{})
+	stock(t, e)
+	dir := filepath.Dir(path)
+	link, folder := filepath.Join(dir, "link.db"), filepath.Join(t.TempDir(), "folder")
+	for _, err := range []error{os.Symlink(path, link), os.Symlink(dir, folder), os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "dangling.db"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".wal", ".WAL", ".wal.checkpoint", ".wal.recovery", ".journal", ".synced", ".files", ".tmp", ".wal.damaged-1", ".files/x.db"} {
+		os.MkdirAll(path+".files", 0o700)
+		for _, base := range []string{path, filepath.Join(folder, "mallard.db"), filepath.Join(dir, "..", filepath.Base(dir), "mallard.db")} {
+			if err := e.Snapshot(ctx, base+name); !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrExists) {
+				t.Errorf("snapshot to %s: %v", base+name, err)
+			}
+		}
+	}
+	for _, name := range []string{link, filepath.Join(folder, "mallard.db"), filepath.Join(dir, "dangling.db")} {
+		if err := e.Snapshot(ctx, name); !errors.Is(err, engine.ErrExists) {
+			t.Errorf("snapshot to %s: %v", name, err)
+		}
+	}
+	for _, suffix := range []string{".wal", ".journal", ".synced", ".wal.checkpoint"} { // of somebody else
+		out := newFile(t)
+		if err := os.WriteFile(out+suffix, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Snapshot(ctx, out); !errors.Is(err, engine.ErrExists) {
+			t.Errorf("snapshot beside a %s: %v", suffix, err)
+		}
+		equal(t, "files", []string{out + suffix}, filesIn(t, filepath.Dir(out)))
+	}
+	memory := openFile(t, ":memory:", engine.Options{})
+	if err := memory.Snapshot(ctx, newFile(t)); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("snapshot of a file in memory: %v", err)
+	}
+	stored(t, e, engine.RememberRequest{Text: "all is well"})
+	intact(t, e)
+}
+
+// TestSnapshotRace: of many that want one name at the same moment, one gets it, and it is whole.
+func TestSnapshotRace(t *testing.T) {
+	t.Parallel()
+	out := newFile(t)
+	made := make(chan string, 8)
+	var group sync.WaitGroup
+	for n := range cap(made) {
+		e := openFile(t, newFile(t), engine.Options{})
+		name := fmt.Sprintf("number %d", n)
+		stored(t, e, engine.RememberRequest{Text: name})
+		group.Go(func() {
+			switch err := e.Snapshot(t.Context(), out); {
+			case err == nil:
+				made <- name
+			case !errors.Is(err, engine.ErrExists):
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if len(made) != 1 {
+		t.Fatalf("%d snapshots were made under one name", len(made))
+	}
+	equal(t, "files", []string{out}, filesIn(t, filepath.Dir(out)))
+	c := openFile(t, out, engine.Options{})
+	intact(t, c)
+	equal(t, "content", any(<-made), rowsOf(t, c, "SELECT text FROM memories")[0][0])
+}
+
+// TestSnapshotUnfinished: what a process leaves that is killed while it copies opens as nothing, however much of it was copied.
+func TestSnapshotUnfinished(t *testing.T) {
+	t.Parallel()
+	path, out := newFile(t), newFile(t)
+	c := spawn(t, "snapshot", path, out)
+	c.ready(t) // it stopped before the last piece
+	c.kill()
+	left := filesIn(t, filepath.Dir(out))
+	if len(left) != 1 || left[0] == out {
+		t.Fatalf("files after a kill: %v", left)
+	}
+	if _, err := engine.Open(t.Context(), left[0], engine.Options{}); !errors.Is(err, engine.ErrCorrupt) {
+		t.Errorf("what a killed snapshot left: %v", err)
+	}
+	e := openFile(t, path, engine.Options{})
+	intact(t, e)
+	if err := e.Snapshot(t.Context(), out); err != nil {
+		t.Errorf("another snapshot of that name: %v", err)
+	}
+}
+
+// snapshotHalf is a child that stops before a snapshot is done.
+func snapshotHalf(path string) error {
+	o := engine.Options{Progress: func(step string, done, total int) {
+		if step == "megabytes" && done == total-1 {
+			say(report{Ready: true})
+			select {}
+		}
+	}}
+	e, err := engine.Open(context.Background(), path, o)
+	if err != nil {
+		return err
+	}
+	for n := range 50 {
+		if _, err := e.Remember(context.Background(), engine.RememberRequest{Text: fmt.Sprintf("number %d", n)}); err != nil {
+			return err
+		}
+	}
+	return e.Snapshot(context.Background(), os.Args[2])
+}
+
+// heldUp is a writer whose first Write begins, and ends when it is let go.
+type heldUp struct{ begun, letGo chan struct{} }
+
+func (h heldUp) Write(p []byte) (int, error) {
+	select {
+	case <-h.letGo:
+	case h.begun <- struct{}{}:
+		<-h.letGo
+	}
+	return len(p), nil
+}
+
+// TestSnapshotBehindReaders: while somebody reads the state before the last write, a snapshot waits, as long as its caller does.
+func TestSnapshotBehindReaders(t *testing.T) {
+	e := openFile(t, newFile(t), engine.Options{})
+	ids := stock(t, e)
+	reader := heldUp{make(chan struct{}), make(chan struct{})}
+	read := make(chan error, 1)
+	go func() {
+		_, err := e.Export(t.Context(), reader, engine.ExportRequest{})
+		read <- err
+	}()
+	<-reader.begun
+	if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: ids[0]}); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "copy.db")
+	impatient, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := e.Snapshot(impatient, name); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("behind a reader: %v, want that of the context", err)
+	}
+	close(reader.letGo)
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+	if err := e.Snapshot(t.Context(), name); err != nil {
+		t.Error(err)
+	}
+	equal(t, "files beside it", []string{name}, filesIn(t, filepath.Dir(name)))
+	intact(t, openFile(t, name, engine.Options{ReadOnly: true}))
+}

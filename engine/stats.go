@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"os"
+	"path/filepath"
+	"regexp"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -11,8 +13,9 @@ import (
 // Stats is what a file holds.
 type Stats struct {
 	Path          string         `json:"path"`
-	Bytes         int64          `json:"bytes"`  // of the file and its log; 0 in memory
-	Schema        int            `json:"schema"` // number of the newest migration
+	Bytes         int64          `json:"bytes"`     // of the file and its log; 0 in memory
+	LogBytes      int64          `json:"log_bytes"` // of the log alone
+	Schema        int            `json:"schema"`    // number of the newest migration
 	Language      string         `json:"language"`
 	Model         string         `json:"model"` // of the vectors; "" when there are none
 	Dims          int            `json:"dims"`
@@ -26,13 +29,25 @@ type Stats struct {
 	States        map[string]int `json:"states"`
 	Standings     map[string]int `json:"standings"` // current, superseded, expired, forgotten
 	Coverage      []Coverage     `json:"coverage"`
+	// Next is the model whose vectors RebuildIndex is making, or was when it was broken off; nil: none.
+	Next *NextModel `json:"next,omitempty"`
 	// FastVectors is the share of the stored vectors in the layout that is scanned fast; below 1 after another program wrote
 	// to the file. RebuildIndex with Vectors restores it.
 	FastVectors float64 `json:"fast_vectors"`
+	// Reopened is how often DuckDB failed and was opened anew, since Open; Notices are as Engine.Notices gives them.
+	Reopened int      `json:"reopened"`
+	Notices  []string `json:"notices,omitempty"`
+	// KeptLogs are logs that a crash had damaged, as they were before Open cut them.
+	KeptLogs []string `json:"kept_logs,omitempty"`
 	// Lexical is the backend of this engine, and FTS the index of DuckDB's text extension; nil: the file has none.
 	Lexical LexicalBackend `json:"lexical"`
 	FTS     *FTSIndex      `json:"fts,omitempty"`
 }
+
+// globbed is a name as a pattern that only it fits.
+func globbed(name string) string { return globSigns.ReplaceAllString(name, `\$0`) }
+
+var globSigns = regexp.MustCompile(`[*?\[\\]`)
 
 // Coverage says how many documents of a kind can be found by vectors.
 type Coverage struct {
@@ -41,19 +56,31 @@ type Coverage struct {
 	Vectors   int  `json:"vectors"`
 }
 
+// NextModel says how far the vectors are that will take the place of those there are. The latter are asked until then.
+type NextModel struct {
+	Model     string `json:"model"`
+	Dims      int    `json:"dims"`
+	Documents int    `json:"documents"` // that are to have one
+	Vectors   int    `json:"vectors"`
+}
+
 // Stats counts what the file holds.
 func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	s := &Stats{Path: e.path, Scopes: map[string]int{}, Categories: map[string]int{}, Tiers: map[string]int{}, States: map[string]int{}, Standings: map[string]int{}, Lexical: e.opts.Lexical}
-	for _, name := range []string{e.path, e.path + ".wal"} {
+	for name, bytes := range map[string]*int64{e.path: &s.Bytes, e.path + logSuffix: &s.LogBytes} {
 		if info, err := os.Stat(name); err == nil {
-			s.Bytes += info.Size()
+			*bytes = info.Size()
 		}
 	}
+	s.Bytes += s.LogBytes
+	s.Notices = e.Notices()
+	s.KeptLogs, _ = filepath.Glob(globbed(e.path) + damagedLogSuffix + "-*") // the pattern is a good one
 	err := e.read(ctx, "stats", func(c *connection) error {
-		chosen, err := chosenModel(ctx, c) // as this transaction sees it
+		chosen, next, err := modelsOf(ctx, c) // as this transaction sees them
 		if err != nil {
 			return err
 		}
+		s.Reopened = e.healing.times
 		s.Model, s.Dims, s.FastVectors = chosen.name, chosen.dims, 1
 		if _, err := e.setting(ctx, c, "language", &s.Language); err != nil {
 			return err
@@ -82,6 +109,13 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 		}
 		if chosen.n > 0 {
 			if err := c.oneDDL(ctx, sqlfiles.Query("stats_layout"), &s.FastVectors, "{table}", chosen.table()); err != nil {
+				return err
+			}
+		}
+		if next.n > 0 {
+			s.Next = &NextModel{Model: next.name, Dims: next.dims}
+			err := c.eachIn(ctx, next.table(), "stats_next", func(rows *sql.Rows) error { return rows.Scan(&s.Next.Documents, &s.Next.Vectors) })
+			if err != nil {
 				return err
 			}
 		}

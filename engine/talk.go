@@ -35,10 +35,11 @@ func (v *Conversation) seat(m *Message, docNo int32) stand {
 	return next
 }
 
-// source is where memories come from: those of one session stand together.
+// source is where memories come from: those of one session stand together. A memory that is moved to another scope keeps its stand, so
+// two sources may go on in one session; the index made anew parts them.
 type source struct{ scope, session string }
 
-// seats is the last stand of every source.
+// seats is the last stand of every source. Sources that go on in one session share it.
 type seats map[source]*stand
 
 // seat gives a memory its stand.
@@ -47,15 +48,16 @@ func (s seats) seat(m *Memory, docNo int32) stand {
 		return stand{docNo, 0}
 	}
 	from := source{m.Scope, m.SourceSession}
-	next := s[from].after(docNo)
-	s[from] = &next
-	return next
+	if s[from] == nil {
+		s[from] = &stand{docNo, -1}
+	}
+	s[from].place++
+	return *s[from]
 }
 
 // seatsOf reads the last stands of the sources that these memories come from.
 func (e *Engine) seatsOf(ctx context.Context, c *connection, memories []*Memory) (seats, error) {
-	last := seats{}
-	var sessions []string
+	last, sessions := seats{}, []string{}
 	for _, m := range memories {
 		if m.SourceSession != "" {
 			sessions = append(sessions, m.SourceSession)
@@ -64,11 +66,17 @@ func (e *Engine) seatsOf(ctx context.Context, c *connection, memories []*Memory)
 	if len(sessions) == 0 {
 		return last, nil
 	}
+	numbered := map[int32]*stand{}
 	return last, c.each(ctx, "memory_seats", func(rows *sql.Rows) error {
 		var from source
 		var s stand
-		err := rows.Scan(&from.scope, &from.session, &s.sessionNo, &s.place)
-		last[from] = &s
-		return err
+		if err := rows.Scan(&from.scope, &from.session, &s.sessionNo, &s.place); err != nil {
+			return err
+		}
+		if numbered[s.sessionNo] == nil {
+			numbered[s.sessionNo] = &s
+		}
+		last[from] = numbered[s.sessionNo]
+		return nil
 	}, sql.Named("sessions", sessions))
 }

@@ -232,3 +232,31 @@ func oldTalk() (statements []string) {
 	}
 	return append(statements, "UPDATE memories SET source_session = 'noted' WHERE doc_no > 1")
 }
+
+// TestStandsAfterAMove: a memory that is moved to another scope keeps its place in the session, and neither those that are left nor those that
+// come after it, there or here, have the same.
+func TestStandsAfterAMove(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	note := func(scope string) engine.RememberRequest {
+		return engine.RememberRequest{Text: "noted in " + scope, Scope: scope, SourceSession: "s"}
+	}
+	stored(t, e, note("user:ines"))
+	second := stored(t, e, note("user:ines"))
+	if _, err := e.Update(t.Context(), engine.UpdateRequest{ID: second.ID, Scope: pointer("project:pier")}); err != nil {
+		t.Fatal(err)
+	}
+	stored(t, e, note("user:ines"))
+	intact(t, e)
+	both := []engine.RememberRequest{note("project:pier"), note("user:ines"), note("project:pier")}
+	if _, err := e.RememberMany(t.Context(), both); err != nil {
+		t.Fatal(err)
+	}
+	intact(t, e)
+	equal(t, "places", [][]any{{int32(0)}, {int32(1)}, {int32(2)}, {int32(3)}, {int32(4)}, {int32(5)}}, rowsOf(t, e, "SELECT place FROM documents ORDER BY doc_no"))
+	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "places once the index is made anew", [][]any{{int32(0)}, {int32(0)}, {int32(1)}, {int32(1)}, {int32(2)}, {int32(2)}},
+		rowsOf(t, e, "SELECT place FROM documents ORDER BY doc_no"))
+}

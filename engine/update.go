@@ -30,7 +30,8 @@ type UpdateRequest struct {
 	Extra            map[string]any // keys to set; a nil value removes the key
 }
 
-// Update changes a memory and its index; its id and CreatedAt stay. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid, ErrBadScope,
+// Update changes a memory and its index; its id and CreatedAt stay. Where the model fails or takes too long, a text that changed has no vector
+// until RebuildIndex. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid, ErrBadScope,
 // ErrScopeDenied, ErrBadVector.
 func (e *Engine) Update(ctx context.Context, r UpdateRequest) (*Memory, error) {
 	change := func(m *Memory) error { return e.change(m, r) }
@@ -108,10 +109,12 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 		reworded := !slices.Equal(m.fields(), was.fields()) || m.embedded() != was.embedded()
 		if reworded {
 			vectors, err := e.embed(ctx, []string{m.embedded()})
-			if err != nil {
+			if err != nil && !embeddingFailed(ctx, err) {
 				return nil, fmt.Errorf("%s: %w", op, err)
 			}
-			d.vector = vectors[0]
+			if err == nil {
+				d.vector = vectors[0] // without one it shows in the coverage, and index rebuild brings it
+			}
 		}
 		moved := false
 		err = e.write(ctx, op, func(c *connection) error {

@@ -6,8 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"time"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -27,7 +30,7 @@ func (m model) String() string { return fmt.Sprintf("%s (%d dimensions)", m.name
 // adoptModel compares the file's model with the one in the options; a file without one takes it.
 func (e *Engine) adoptModel(ctx context.Context) error {
 	var err error
-	if e.chosen, err = chosenModel(ctx, e.conn); err != nil || e.opts.Embedder == nil {
+	if e.chosen, e.next, err = modelsOf(ctx, e.conn); err != nil || e.opts.Embedder == nil {
 		return err
 	}
 	wanted := e.offered()
@@ -38,7 +41,7 @@ func (e *Engine) adoptModel(ctx context.Context) error {
 		if err := e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error { return e.choose(ctx, e.conn, wanted) }); err != nil {
 			return err
 		}
-		e.adopt(wanted)
+		e.adopt(wanted, model{})
 	case wanted.fingerprint != e.chosen.fingerprint && !e.opts.ReplaceModel:
 		return fmt.Errorf("%w: the file's vectors are from %s, this program brings %s; open it with the former, or embed everything anew with `memctl index rebuild --replace-model`",
 			ErrModelMismatch, e.chosen, wanted)
@@ -46,24 +49,26 @@ func (e *Engine) adoptModel(ctx context.Context) error {
 	return nil
 }
 
-// chosenModel reads the file's model; the zero model is none.
-func chosenModel(ctx context.Context, c *connection) (chosen model, err error) {
+// modelsOf reads the file's model, and the next one; the zero model is none.
+func modelsOf(ctx context.Context, c *connection) (chosen, next model, err error) {
 	err = c.each(ctx, "model_list", func(rows *sql.Rows) error {
 		var m model
 		var isChosen bool
 		err := rows.Scan(&m.n, &m.name, &m.dims, &m.fingerprint, &isChosen)
 		if isChosen {
 			chosen = m
+		} else {
+			next = m
 		}
 		return err
 	})
-	return chosen, err
+	return chosen, next, err
 }
 
 // offered is the model in the options, as the next one of the file.
 func (e *Engine) offered() model {
 	m := e.opts.Embedder
-	return model{e.chosen.n + 1, m.Model(), m.Dims(), m.Fingerprint()}
+	return model{max(e.chosen.n, e.next.n) + 1, m.Model(), m.Dims(), m.Fingerprint()}
 }
 
 // embedding reports whether the options' model is the file's, so that its vectors may be written and asked.
@@ -73,44 +78,62 @@ func (e *Engine) embedding() bool {
 	return e.opts.Embedder != nil && e.chosen.n > 0 && e.chosen.fingerprint == e.opts.Embedder.Fingerprint()
 }
 
-// choose makes m the file's model, with no vectors yet; those of the former are gone. The caller is in a write transaction, and
-// adopts m when it is committed.
+// choose makes m the model of a file that has none. The caller is in a write transaction, and adopts m when it is committed.
 func (e *Engine) choose(ctx context.Context, c *connection, m model) error {
-	n, dims := strconv.Itoa(m.n), strconv.Itoa(m.dims)
-	for _, name := range []string{"vectors_create", "vectors_choose"} {
-		if err := c.execDDL(ctx, sqlfiles.Query(name), "{n}", n, "{dims}", dims); err != nil {
-			return err
-		}
-	}
-	_, err := c.exec(ctx, "model_insert", sql.Named("n", m.n), sql.Named("name", m.name), sql.Named("dims", m.dims),
-		sql.Named("fingerprint", m.fingerprint), sql.Named("created_at", e.now()))
-	if err != nil {
+	if err := e.createVectors(ctx, c, m, true); err != nil {
 		return err
 	}
-	if e.chosen.n > 0 {
-		if err := c.execDDL(ctx, sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(e.chosen.n)); err != nil {
-			return err
-		}
-		if _, err := c.exec(ctx, "model_delete", sql.Named("n", e.chosen.n)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.point(ctx, c)
 }
 
-// adopt goes on with a model that was chosen.
-func (e *Engine) adopt(m model) {
+// createVectors makes room for a model's vectors. The caller is in a write transaction.
+func (e *Engine) createVectors(ctx context.Context, c *connection, m model, chosen bool) error {
+	if err := c.execDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(m.n), "{dims}", strconv.Itoa(m.dims)); err != nil {
+		return err
+	}
+	_, err := c.exec(ctx, "model_insert", sql.Named("n", m.n), sql.Named("name", m.name), sql.Named("dims", m.dims),
+		sql.Named("fingerprint", m.fingerprint), sql.Named("chosen", chosen), sql.Named("created_at", e.now()))
+	return err
+}
+
+// point lets queries read the vectors of the model. The caller is in a write transaction.
+func (m model) point(ctx context.Context, c *connection) error {
+	return c.execDDL(ctx, sqlfiles.Query("vectors_choose"), "{n}", strconv.Itoa(m.n), "{dims}", strconv.Itoa(m.dims))
+}
+
+// drop removes a model with its vectors, if it is one. The caller is in a write transaction.
+func (m model) drop(ctx context.Context, c *connection) error {
+	if m.n == 0 {
+		return nil
+	}
+	if err := c.execDDL(ctx, sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(m.n)); err != nil {
+		return err
+	}
+	_, err := c.exec(ctx, "model_delete", sql.Named("n", m.n))
+	return err
+}
+
+// adopt goes on with models that were written.
+func (e *Engine) adopt(chosen, next model) {
 	e.models.Lock()
 	defer e.models.Unlock()
-	e.chosen = m
+	e.chosen, e.next = chosen, next
 }
 
-// embed makes the vectors of texts, or none when there is no model to make them. It must not be called with the writer's lock:
+// embed makes the vectors of texts in time, or none when there is no model to make them. It must not be called with the writer's lock:
 // a model may think for long.
 func (e *Engine) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if !e.embedding() || len(texts) == 0 {
 		return make([][]float32, len(texts)), nil
 	}
+	inTime, cancel := context.WithTimeout(ctx, e.opts.EmbedDeadline+time.Duration(len(texts)-1)*time.Second/2)
+	defer cancel()
+	return e.embedWhenever(inTime, texts)
+}
+
+// embedWhenever is embed with the model of the options, also where it is not the file's, and takes as long as that takes. Where only some
+// vectors are unusable the error is an *unusable, and the others are given.
+func (e *Engine) embedWhenever(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := e.opts.Embedder.EmbedTexts(ctx, texts)
 	if err != nil {
 		return nil, fmt.Errorf("embed with %s: %w", e.opts.Embedder.Model(), err)
@@ -118,13 +141,30 @@ func (e *Engine) embed(ctx context.Context, texts []string) ([][]float32, error)
 	if len(vectors) != len(texts) {
 		return nil, fmt.Errorf("%w: %s gave %d vectors for %d texts", ErrBadVector, e.opts.Embedder.Model(), len(vectors), len(texts))
 	}
+	bad := &unusable{e.opts.Embedder.Model(), map[int]error{}}
 	for i, v := range vectors {
 		if vectors[i], err = unit(v, e.opts.Embedder.Dims()); err != nil {
-			return nil, fmt.Errorf("embed with %s: text %d: %w", e.opts.Embedder.Model(), i, err)
+			bad.of[i] = err
 		}
+	}
+	if len(bad.of) > 0 {
+		return vectors, bad
 	}
 	return vectors, nil
 }
+
+// unusable is what is wrong with vectors that a model gave, by the number of the text.
+type unusable struct {
+	model string
+	of    map[int]error
+}
+
+func (u *unusable) Error() string {
+	first := slices.Min(slices.Collect(maps.Keys(u.of)))
+	return fmt.Sprintf("embed with %s: text %d: %v", u.model, first, u.of[first])
+}
+
+func (u *unusable) Unwrap() error { return ErrBadVector }
 
 // unit checks a vector and gives it the length one.
 func unit(v []float32, dims int) ([]float32, error) {
@@ -163,10 +203,15 @@ func (e *Engine) insertVectors(c *connection, docs []*document) error {
 }
 
 func (e *Engine) deleteVectors(ctx context.Context, c *connection, docNo int32) error {
-	if e.chosen.n == 0 {
-		return nil
+	for _, m := range []model{e.chosen, e.next} {
+		if m.n == 0 {
+			continue
+		}
+		if err := c.execDDL(ctx, sqlfiles.Query("vectors_delete"), "{table}", m.table(), "{doc_no}", strconv.Itoa(int(docNo))); err != nil {
+			return err
+		}
 	}
-	return c.execDDL(ctx, sqlfiles.Query("vectors_delete"), "{table}", e.chosen.table(), "{doc_no}", strconv.Itoa(int(docNo)))
+	return nil
 }
 
 // embeddingFailed says whether a write goes on without a vector: a model that is down must not lose a memory, one that gives

@@ -93,9 +93,8 @@ func TestUnusableVectors(t *testing.T) {
 		_, update := e.Update(ctx, engine.UpdateRequest{ID: ids[0], Text: &text})
 		_, supersede := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[0], By: engine.RememberRequest{Text: "newer"}})
 		_, add := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: "one"}, {Text: "two"}}})
-		_, load := e.Import(ctx, strings.NewReader(`{"text":"a line"}`), engine.ImportRequest{})
 		_, ask := e.Recall(ctx, engine.RecallQuery{Text: "tea"})
-		for verb, err := range map[string]error{"RememberMany": remember, "Update": update, "Supersede": supersede, "Append": add, "Import": load, "Recall": ask} {
+		for verb, err := range map[string]error{"RememberMany": remember, "Update": update, "Supersede": supersede, "Append": add, "Recall": ask} {
 			if !errors.Is(err, engine.ErrBadVector) {
 				t.Errorf("%s, %s: %v: want ErrBadVector", test.what, verb, err)
 				continue
@@ -313,4 +312,45 @@ func TestNoLockWhileAModelThinks(t *testing.T) {
 	group.Wait()
 	got := rowsOf(t, e, "SELECT text FROM (SELECT text, retired_at FROM memories UNION ALL BY NAME SELECT text FROM messages) WHERE contains(text, 'slow') ORDER BY text")
 	equal(t, "what the slow ones wrote", [][]any{{"slow and newer"}, {"slow memory"}, {"slow talk"}, {"slow update"}}, got)
+}
+
+// TestModelsThatTakeTooLong: whatever embeds waits as long as the options say, and stores what has no vector by then without.
+func TestModelsThatTakeTooLong(t *testing.T) {
+	t.Parallel()
+	model := &scripted{}
+	e := enginetest.Open(t, engine.Options{Embedder: model, EmbedDeadline: time.Millisecond})
+	remember := func(text string) (engine.Remembered, error) {
+		return e.Remember(t.Context(), engine.RememberRequest{Text: text})
+	}
+	model.texts = func(ctx context.Context, _ []string) ([][]float32, error) { <-ctx.Done(); return nil, ctx.Err() }
+	first, err := remember("a boat")
+	if err != nil || !errors.Is(first.VectorErr, context.DeadlineExceeded) {
+		t.Fatalf("remember: %+v, %v", first, err)
+	}
+	newer, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: first.ID, By: engine.RememberRequest{Text: "a ship"}})
+	if err != nil || !errors.Is(newer.VectorErr, context.DeadlineExceeded) {
+		t.Fatalf("supersede: %+v, %v", newer, err)
+	}
+	if r, err := e.Import(t.Context(), strings.NewReader(`{"text":"a raft"}`), engine.ImportRequest{}); err != nil || r.Created != 1 || r.VectorErr == "" {
+		t.Fatalf("import: %+v, %v", r, err)
+	}
+	vectors := func(want int64) {
+		t.Helper()
+		if got := rowsOf(t, e, "SELECT count(*) FROM vectors"); got[0][0] != want {
+			t.Errorf("%v vectors, want %d", got, want)
+		}
+		intact(t, e)
+	}
+	vectors(0)
+	stall := model.texts
+	model.texts = nil
+	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	vectors(3)
+	model.texts = stall
+	if m, err := e.Update(t.Context(), engine.UpdateRequest{ID: newer.ID, Text: pointer("a ferry")}); err != nil || m.Text != "a ferry" {
+		t.Fatalf("update: %+v, %v", m, err)
+	}
+	vectors(2)
 }

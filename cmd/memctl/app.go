@@ -181,6 +181,9 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 	if err != nil {
 		return err
 	}
+	for _, notice := range e.Notices() {
+		a.note("%s", notice)
+	}
 	return errors.Join(do(e), e.Close()) // not deferred: an engine at work when it panics can't be closed
 }
 

@@ -10,9 +10,10 @@ func newCheckCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Prove that the file is intact",
-		Long: `Check looks for contradictions in the file: rows without an index, index entries without a row, vectors of a wrong length and
-so on; messages that are in no context and under no summary; summaries that differ from what they were made from. It changes nothing; the
-exit code is 1 when there are faults. memctl doctor explains them, and repairs most.`,
+		Long: `Check reads all that is stored, every block, the log and every value of every table, and names what is damaged. Then it looks for
+contradictions: rows without an index, index entries without a row, vectors of a wrong length and so on; messages that are in no context
+and under no summary; summaries that differ from what they were made from. It changes nothing; the exit code is 1 when there are faults.
+memctl doctor explains them, and repairs most; memctl recover saves what can be read of a damaged file.`,
 		Example: `  memctl check
   memctl check --json`,
 		Args: cobra.NoArgs,

@@ -61,6 +61,9 @@ func (a *app) printImported(r *engine.Imported, what [2]string, dryRun bool) {
 	for _, fault := range r.Faults {
 		a.printf("line %d: %s\n", fault.Line, printable(fault.Err))
 	}
+	for _, fault := range r.WithoutVector {
+		a.note("Line %d has no vector: %s", fault.Line, printable(fault.Err))
+	}
 	if r.VectorErr != "" {
 		a.note("The model failed, so some have no vector until `memctl index rebuild`: %s", r.VectorErr)
 	}

@@ -26,8 +26,8 @@ func newIndexRebuildCommand(a *app) *cobra.Command {
 		Use:   "rebuild",
 		Short: "Make words and missing vectors anew from the rows",
 		Long: `Rebuild makes the index of words anew, and the vectors of what has none. --vectors makes all vectors anew; --replace-model
-does so with another model than the file's, the one that --model names. It can be interrupted: what is missing then shows
-in stats, and a further rebuild completes it. An index of DuckDB's text extension is made too, where the file has one and
+does so with another model than the file's, the one that --model names. Until all are there recall goes by the old ones.
+It can be interrupted: what is missing then shows in stats, and the same rebuild goes on where it was. An index of DuckDB's text extension is made too, where the file has one and
 MEMCTL_FTS names the extension.`,
 		Example: `  memctl index rebuild
   memctl index rebuild --vectors

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"notes":         notes,
 		"another-model": anotherModel,
 		"break":         tamper,
+		"damage":        damage,
 	})
 }
 
@@ -105,6 +106,20 @@ func hold() {
 	}
 	exitOn(err)
 	time.Sleep(time.Hour)
+}
+
+// damage FILE WHERE flips a bit at a byte of a file, or with "blocks" in each that holds anything but the first two.
+func damage() {
+	content, err := os.ReadFile(os.Args[1])
+	exitOn(err)
+	if at, err := strconv.Atoi(os.Args[2]); err == nil {
+		content[at] ^= 1
+	} else {
+		for at := 3*4096 + 2<<18; at+1<<18 <= len(content); at += 1 << 18 {
+			content[at+1000] ^= 1
+		}
+	}
+	exitOn(os.WriteFile(os.Args[1], content, 0o600))
 }
 
 // notes N prints that many memories for an import.

@@ -1,162 +1,70 @@
 package main
 
 import (
-	"encoding/csv"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"math"
-	"reflect"
+	"strconv"
 	"time"
-	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
-
-	"github.com/mallardmem/mallard/engine"
 )
 
+// sqlFlags are those of memctl sql.
+type sqlFlags struct {
+	csv     bool
+	limit   int
+	timeout time.Duration
+	memory  int  // MB
+	child   bool // this is the process that answers
+}
+
 func newSQLCommand(a *app) *cobra.Command {
-	var limit int
-	var asCSV bool
+	var f sqlFlags
 	cmd := &cobra.Command{
 		Use:   "sql SELECT",
 		Short: "Ask the file with SQL",
 		Long: `Sql runs one SELECT over the file and prints a table, CSV or JSON. It only reads. The views of the schema report are the
-contract for analysts, such as report.memories.`,
+contract for analysts, such as report.memories.
+
+A table on a terminal has a thousand rows at most; CSV, JSON and what goes to a file or another program have all, unless --limit is given.
+The statement runs in a process of its own, which ends when it takes more time or memory than --timeout and --memory say.`,
 		Example: `  memctl sql "select category, count(*) as n from report.memories group by all order by n desc"
-  memctl sql "select id, text from report.memories" --csv > memories.csv`,
+  memctl sql "select id, text from report.memories" --csv > memories.csv
+  cat report.sql | memctl sql - --timeout 10m --memory 4096`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit == 0 {
-				return usage("limit is 0; allowed: 1 or more")
+			if f.child {
+				return a.answerSQL(cmd.Context(), f)
 			}
-			if asCSV && a.json {
+			switch {
+			case f.limit < 1:
+				return usage("limit is %d; allowed: 1 or more", f.limit)
+			case f.csv && a.json:
 				return usage("csv and json exclude each other")
+			case f.timeout <= 0:
+				return usage("timeout is %s; allowed: more than 0, such as 90s or 10m", f.timeout)
+			case f.memory < leastSQLMemory:
+				return usage("memory is %d; allowed: %d (megabytes) or more", f.memory, leastSQLMemory)
 			}
 			query, err := a.text(args)
 			if err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				t, err := e.Query(cmd.Context(), query, limit)
-				if err != nil {
+			if !cmd.Flags().Changed("limit") && (f.csv || a.json || !terminal(a.stdout)) {
+				if err := cmd.Flags().Set("limit", strconv.Itoa(math.MaxInt)); err != nil {
 					return err
 				}
-				for _, row := range t.Rows {
-					for i := range row {
-						row[i] = portable(row[i])
-					}
-				}
-				t.Rows = orEmpty(t.Rows)
-				if asCSV {
-					return a.printCSV(t)
-				}
-				return a.answer(t, func() { a.printTable(t) })
-			})
+			}
+			return a.askSQL(cmd, query, f)
 		},
 	}
-	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
-	cmd.Flags().IntVar(&limit, "limit", 1000, "at most so many rows")
+	cmd.Flags().BoolVar(&f.csv, "csv", false, "print CSV")
+	cmd.Flags().IntVar(&f.limit, "limit", 1000, "at most so many rows")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "at most so long")
+	cmd.Flags().IntVar(&f.memory, "memory", 1024, "at most so many megabytes, of which DuckDB has half")
+	cmd.Flags().BoolVar(&f.child, "child", false, "")
+	cmd.Flags().MarkHidden("child")
 	return cmd
 }
 
-func (a *app) printCSV(t *engine.Table) error {
-	w := csv.NewWriter(a.stdout)
-	if err := w.Write(t.Columns); err != nil {
-		return err
-	}
-	for _, row := range t.Rows {
-		record := make([]string, len(row))
-		for i, v := range row {
-			if v != nil {
-				record[i] = cell(v)
-			}
-		}
-		if err := w.Write(record); err != nil {
-			return err
-		}
-	}
-	w.Flush()
-	if t.More {
-		a.note("There are more rows: --limit.")
-	}
-	return w.Error()
-}
-
-func (a *app) printTable(t *engine.Table) {
-	header := make([]any, len(t.Columns))
-	for i, name := range t.Columns {
-		header[i] = line(name, 60)
-	}
-	out := a.table(header...)
-	out.Style().Format.Header = text.FormatDefault // names as they are
-	for _, row := range t.Rows {
-		cells := make([]any, len(row))
-		for i, v := range row {
-			cells[i] = line(cell(v), max(a.width()/len(row), 60))
-		}
-		out.AppendRow(cells)
-	}
-	out.Render()
-	if t.More {
-		a.note("There are more rows: --limit.")
-	}
-}
-
-// portable makes a value of the database one that JSON has: no NaN, no maps with other keys than text, no raw bytes.
-func portable(v any) any {
-	switch v := v.(type) {
-	case nil, bool, string, time.Time, json.Marshaler:
-		return v
-	case float32:
-		return portable(float64(v))
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Sprint(v)
-		}
-		return v
-	case []byte:
-		if utf8.Valid(v) {
-			return string(v)
-		}
-		return hex.EncodeToString(v)
-	case fmt.Stringer:
-		return v.String()
-	}
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Slice, reflect.Array:
-		list := make([]any, r.Len())
-		for i := range list {
-			list[i] = portable(r.Index(i).Interface())
-		}
-		return list
-	case reflect.Map:
-		object := map[string]any{}
-		for _, key := range r.MapKeys() {
-			object[fmt.Sprint(key.Interface())] = portable(r.MapIndex(key).Interface())
-		}
-		return object
-	}
-	return v
-}
-
-// cell is a portable value as text.
-func cell(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "NULL"
-	case time.Time:
-		if v.Equal(v.Truncate(24 * time.Hour)) {
-			return v.Format(time.DateOnly)
-		}
-		return v.Format("2006-01-02 15:04:05.999999")
-	case []any, map[string]any:
-		b, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Sprint(v)
-		}
-		return string(b)
-	}
-	return fmt.Sprint(v)
-}
+// leastSQLMemory is what the process needs for itself, and a little.
+const leastSQLMemory = 256

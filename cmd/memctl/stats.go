@@ -37,6 +37,12 @@ func (a *app) printStats(s *engine.Stats) {
 	t := a.table()
 	row := func(name, format string, args ...any) { t.AppendRow([]any{name, fmt.Sprintf(format, args...)}) }
 	row("file", "%s, %s", s.Path, size(s.Bytes))
+	if s.LogBytes > 0 {
+		row("log", "%s of it: written and not yet taken into the file", size(s.LogBytes))
+	}
+	for _, name := range s.KeptLogs {
+		row("kept log", "%s, as a crash left it", name)
+	}
 	row("schema", "%d, language %s", s.Schema, s.Language)
 	row("memories", "%d%s", s.Memories, counts(s.Standings))
 	row("scopes", "%s", strings.Trim(counts(s.Scopes), " ()"))
@@ -59,6 +65,9 @@ func (a *app) printStats(s *engine.Stats) {
 	}
 	for _, c := range s.Coverage {
 		row("coverage", "%s: %d of %d have a vector", c.Kind, c.Vectors, c.Documents)
+	}
+	if s.Next != nil {
+		row("next model", "%s, %d dimensions: %d of %d vectors are made; `memctl index rebuild --vectors` goes on", s.Next.Model, s.Next.Dims, s.Next.Vectors, s.Next.Documents)
 	}
 	if s.FastVectors < 1 {
 		row("layout", "%.0f %% of the vectors are scanned fast; `memctl index rebuild --vectors` mends it", 100*s.FastVectors)

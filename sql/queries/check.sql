@@ -119,3 +119,14 @@ SELECT DISTINCT function_name
 FROM duckdb_functions()
 WHERE database_name = current_database() AND function_type IN ('macro', 'table_macro') AND NOT internal
   AND NOT regexp_matches(schema_name, '^fts_main_\w+_texts$');
+
+-- name: stored_tables
+-- Every table of the file, by its whole name.
+SELECT '"' || replace(schema_name, '"', '""') || '"."' || replace(table_name, '"', '""') || '"'
+FROM duckdb_tables()
+WHERE database_name = current_database() AND NOT internal
+ORDER BY ALL;
+
+-- name: stored_values
+-- Reads every value of a table.
+SELECT bit_xor(hash(t)) FROM {table} AS t;

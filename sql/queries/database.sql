@@ -4,20 +4,23 @@
 ATTACH '{path}' AS mallard ({options}TYPE duckdb, ROW_GROUP_SIZE 16384);
 
 -- name: configure
--- What holds for the whole instance, set once before the file is attached. What does not fit into memory goes beside the file. The checkpoint threshold bounds what a reopening
--- after a crash has to replay; the filter threshold lets fetches by many keys use the key. Plans are made once and used for
+-- What holds for the whole instance, set once before the file is attached. What does not fit into memory goes beside the file. The engine checkpoints by itself, so DuckDB
+-- must not: neither when it takes the log for long, nor at the end. The filter threshold lets fetches by many keys use the key. Plans are made once and used for
 -- long, so the optimizers that build the data's present statistics into a plan are off: it would miss later rows.
 SET GLOBAL disabled_optimizers = 'statistics_propagation,row_group_pruner';
 SET GLOBAL temp_directory = '{temporary}';
 SET GLOBAL force_compression = 'uncompressed';
-SET GLOBAL checkpoint_threshold = '{checkpoint}';
+SET GLOBAL checkpoint_threshold = '1000TB';
+PRAGMA disable_checkpoint_on_shutdown;
 SET GLOBAL dynamic_or_filter_threshold = 500;
 SET GLOBAL autoinstall_known_extensions = false;
 SET GLOBAL autoload_known_extensions = false;
 SET GLOBAL TimeZone = 'UTC';
 
--- name: log_limit
-SET GLOBAL checkpoint_threshold = '{limit}';
+-- name: make
+-- Makes an empty file.
+ATTACH '{path}' AS unmade (TYPE duckdb, STORAGE_VERSION '{version}');
+DETACH unmade;
 
 -- name: use
 -- Each connection works in the attached file.
@@ -48,9 +51,16 @@ CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DO
 CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER);
 
 -- name: seal
--- A file opened for reading gives no way out to other files, and no way to open one.
+-- Once the file is attached there is no way out to other files, and no way to open one.
 SET GLOBAL enable_external_access = false;
+
+-- name: lock_settings
+-- Nor can a setting be changed any more. The text extension changes one while it makes its index.
 SET GLOBAL lock_configuration = true;
+
+-- name: memory_held
+-- Bytes of the database's memory that can't be given up for something else, as blocks of the file can.
+SELECT coalesce(sum(memory_usage_bytes), 0)::BIGINT FROM duckdb_memory() WHERE tag NOT IN ('BASE_TABLE', 'METADATA', 'ART_INDEX', 'EXTERNAL_FILE_CACHE');
 
 -- name: checkpoint
 CHECKPOINT mallard;
@@ -85,29 +95,3 @@ INSERT OR REPLACE INTO settings VALUES ($name, $value::JSON);
 
 -- name: setting_delete
 DELETE FROM settings WHERE name = $name;
-
--- name: snapshot_attach
--- A new file that nobody has open.
-ATTACH '{path}' AS snapshot (TYPE duckdb, ROW_GROUP_SIZE 16384, STORAGE_VERSION '{version}');
-USE snapshot;
-
--- name: snapshot_table
--- Copies the rows of one table into an empty one of the same schema.
-DELETE FROM snapshot.main.{table};
-INSERT INTO snapshot.main.{table} SELECT * FROM mallard.main.{table};
-
--- name: snapshot_sequence
--- Goes on numbering documents where the original would.
-DROP SEQUENCE doc_nos;
-CREATE SEQUENCE doc_nos START {start};
-
--- name: snapshot_detach
--- Leaves nothing of the copy behind: of a migration that was broken off, its macro would stay with the connection.
-USE mallard;
-DROP MACRO IF EXISTS temp.main.chars4;
-DETACH DATABASE IF EXISTS snapshot;
-
--- name: sequence_next
--- The number that the next document will get.
-SELECT coalesce(last_value + increment_by, start_value) FROM duckdb_sequences()
-WHERE database_name = 'mallard' AND sequence_name = 'doc_nos';

@@ -41,7 +41,7 @@ FROM (
         CASE WHEN d.created_at < q.since OR d.created_at >= q.until THEN 'time' END,
         CASE WHEN NOT d.live THEN 'forgotten' END,
         CASE WHEN d.invalidated_at <= q.asked_at THEN 'superseded' END,
-        CASE WHEN CASE d.kind WHEN 'memory' THEN d.valid_from > q.asked_at ELSE d.created_at > q.said_by END THEN 'not_yet' END,
+        CASE WHEN CASE d.kind WHEN 'memory' THEN d.valid_from > CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END ELSE d.created_at > q.said_by END THEN 'not_yet' END,
         CASE WHEN q.tagged AND d.doc_no NOT IN (FROM temp.main.tagged) THEN 'tags' END
     ], lambda name: name IS NOT NULL) AS outside
     FROM documents AS d

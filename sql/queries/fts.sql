@@ -28,9 +28,9 @@ DROP TABLE IF EXISTS fts_main_{kind}_texts.stats;
 DROP TABLE IF EXISTS fts_main_{kind}_texts.stopwords;
 DROP TABLE IF EXISTS fts_main_{kind}_texts.scale;
 CREATE TEMP TABLE {kind}_texts AS
-SELECT doc_no, CASE WHEN max(doubled) OVER () AND NOT doubled THEN text || ' ' || text ELSE text END AS text,
-    CASE WHEN max(doubled) OVER () THEN 2 ELSE 1 END AS scale
+SELECT doc_no, CASE WHEN scale = 2 AND NOT doubled THEN text || ' ' || text ELSE text END AS text, scale
 FROM temp.main.fts_texts
+CROSS JOIN (SELECT CASE WHEN max(doubled) THEN 2 ELSE 1 END AS scale FROM temp.main.fts_texts WHERE kind = '{kind}')
 WHERE kind = '{kind}';
 
 -- name: fts_create

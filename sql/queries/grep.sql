@@ -55,7 +55,7 @@ eligible AS MATERIALIZED (
     CROSS JOIN temp.main.grep_asked AS q
     WHERE d.live AND d.kind = 'memory'::document_kind
       AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
-      AND d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
+      AND (d.valid_from <= q.asked_at OR d.valid_from <= d.created_at) AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE
 ),
 posted AS MATERIALIZED (
@@ -216,7 +216,7 @@ LIMIT $limit OFFSET $skip;
 SELECT doc_no, created_at
 FROM memories
 WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])) AND retired_at IS NULL
-  AND valid_from <= $at::TIMESTAMP AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP)
+  AND (valid_from <= $at::TIMESTAMP OR valid_from <= created_at) AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP)
   AND created_at >= $since::TIMESTAMP AND created_at < $until::TIMESTAMP
   AND (regexp_matches(text, $pattern) OR regexp_matches(l0_abstract, $pattern) OR regexp_matches(l1_overview, $pattern)
     OR regexp_matches(l2_content, $pattern))

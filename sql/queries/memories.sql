@@ -43,12 +43,16 @@ WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])
 ORDER BY doc_no;
 
 -- name: memory_seats
--- The last stand in the talk of the memories noted from these source sessions.
-SELECT m.scope, m.source_session, min(d.session_no), max(d.place)
-FROM memories AS m
-JOIN documents AS d USING (doc_no)
-WHERE m.source_session IN (SELECT unnest($sessions::VARCHAR[]))
-GROUP BY m.scope, m.source_session;
+-- The last stand in the talk of these source sessions. A memory that was moved to another scope since keeps its place in the session,
+-- and no other may have it.
+SELECT s.scope, s.source_session, s.session_no, max(d.place)
+FROM (SELECT m.scope, m.source_session, min(d.session_no) AS session_no
+      FROM memories AS m
+      JOIN documents AS d USING (doc_no)
+      WHERE m.source_session IN (SELECT unnest($sessions::VARCHAR[]))
+      GROUP BY m.scope, m.source_session) AS s
+JOIN documents AS d USING (session_no)
+GROUP BY s.scope, s.source_session, s.session_no;
 
 -- name: memories_by_id
 SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
@@ -70,6 +74,12 @@ WHERE caller_key = ANY ($keys::VARCHAR[]) AND retired_at IS NULL;
 -- Current memories of equal text.
 SELECT id, text, scope FROM memories
 WHERE text = ANY ($texts::VARCHAR[]) AND retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP);
+
+-- name: memory_succession
+-- What memories say of who replaced whom: those that are named, and those that say one of these ids replaced them.
+SELECT id, supersedes, superseded_by FROM memories
+WHERE id = ANY ($named::VARCHAR[]) OR superseded_by = ANY ($ids::VARCHAR[])
+ORDER BY doc_no;
 
 -- name: memory_delete
 DELETE FROM memories WHERE id = $id;

@@ -26,7 +26,7 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
       AND CASE d.kind WHEN 'memory'::document_kind
-              THEN d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
+              THEN d.valid_from <= CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
               ELSE d.created_at <= q.said_by END
       AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
 ),
@@ -77,7 +77,8 @@ SELECT word, sum(documents)::DOUBLE, sum(population)::DOUBLE FROM temp.main.word
 
 -- name: recall_candidates
 -- Gathers the documents that may answer the question, gives each its signals and joins these into one score, fused. Every
--- document is scored with its neighbours: what was said up to two places before and after it, in the same session.
+-- document is scored with its neighbours: what was said up to two places before and after it, in the same session. What is dated after
+-- now was written under a clock that ran ahead; it takes part, but a memory that is said to begin later than it was made does not.
 WITH within AS (  -- who takes part
     SELECT d.*
     FROM documents AS d
@@ -98,7 +99,7 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
       AND CASE d.kind WHEN 'memory'::document_kind
-              THEN d.valid_from <= q.asked_at AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
+              THEN d.valid_from <= CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
               ELSE d.created_at <= q.said_by END
       AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
 ),
@@ -230,16 +231,21 @@ named AS (
     GROUP BY s.conversation_id
     HAVING count(*) = 1
 ),
+-- The most that any candidate has of a signal. A window over all of them, with nothing to part or order it, can crash DuckDB 1.5.5.
+most AS (
+    SELECT max(greatest(near_cosine, 0)) AS near_cosine, max(raw) AS raw, max(session_raw) AS session_raw FROM described
+),
 normalised AS (
     SELECT d.*, CASE WHEN n.speaker IS NOT NULL THEN (d.speaker IS NOT DISTINCT FROM n.speaker)::INTEGER END AS speaker_score,
         CASE w.normalise WHEN 'maximum'
-            THEN greatest(d.near_cosine, 0) / nullif(max(greatest(d.near_cosine, 0)) OVER (), 0)
+            THEN greatest(d.near_cosine, 0) / nullif(m.near_cosine, 0)
             ELSE vector_score(d.near_cosine) END AS vector_score,
         CASE w.normalise WHEN 'maximum'
-            THEN d.raw / nullif(max(d.raw) OVER (), 0)
+            THEN d.raw / nullif(m.raw, 0)
             ELSE CASE WHEN d.raw IS NOT NULL THEN lexical_score(d.raw) END END AS lexical_score,
-        d.session_raw / nullif(max(d.session_raw) OVER (), 0) AS session_score
+        d.session_raw / nullif(m.session_raw, 0) AS session_score
     FROM described AS d
+    CROSS JOIN most AS m
     CROSS JOIN temp.main.weighing AS w
     LEFT JOIN named AS n USING (conversation_id)
 ),
@@ -255,7 +261,7 @@ joined AS MATERIALIZED (
     CROSS JOIN temp.main.weighing AS w
     CROSS JOIN temp.main.asked_vector AS a
 ),
-fused AS (
+fused AS MATERIALIZED (
     SELECT j.*, p.relevance AS reply_score,
         clamp01((j.relevance + coalesce(j.session_score, 0) * w.session + coalesce(j.date_score, 0) * w.date + coalesce(j.speaker_score, 0) * w.speaker
                 + coalesce(p.relevance, 0) * w.reply + j.tells * w.tells - j.ends_asking::INTEGER * w.question)
@@ -265,14 +271,16 @@ fused AS (
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined CROSS JOIN temp.main.weighing AS w WHERE asks AND w.reply > 0) AS p USING (session_no, place)
 ),
 placed AS (
-    SELECT *, row_number() OVER (ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position,
-        count(*) OVER () AS candidates, count(cosine) OVER () AS with_vector, count(raw) OVER () AS with_words,
-        min(fused) OVER () AS lowest, max(fused) OVER () AS highest
+    SELECT *, row_number() OVER (ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position
     FROM fused
+),
+totals AS (
+    SELECT count(*) AS candidates, count(cosine) AS with_vector, count(raw) AS with_words, min(fused) AS lowest, max(fused) AS highest FROM fused
 )
 SELECT p.doc_no, p.cosine, p.near_cosine, p.raw, p.vector_score, p.lexical_score, p.session_score, p.date_score, p.speaker_score, p.reply_score,
-    p.tells, p.ends_asking, p.fused, p.candidates, p.with_vector, p.with_words, p.lowest, p.highest
+    p.tells, p.ends_asking, p.fused, t.candidates, t.with_vector, t.with_words, t.lowest, t.highest
 FROM placed AS p
+CROSS JOIN totals AS t
 CROSS JOIN temp.main.asking AS q
 WHERE least(p.position, q.offers) = p.position  -- one condition on both: as a comparison it would become a join by ranges
 ORDER BY p.position;

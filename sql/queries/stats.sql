@@ -18,6 +18,10 @@ WHERE d.live
 GROUP BY d.kind
 ORDER BY d.kind;
 
+-- name: stats_next
+-- How far the vectors are that will take the place of those there are.
+SELECT (SELECT count(*) FROM documents WHERE live), (SELECT count(*) FROM {table});
+
 -- name: stats_totals
 SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM terms), (SELECT count(*) FROM postings), (SELECT max(version) FROM migrations);
 

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"github.com/mallardmem/mallard/engine/internal/duckfile"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// How long a log may take to replay after a crash. A checkpoint takes it into the file; writers wait for one for some 30 ms.
+const (
+	idleReplay = 10 * time.Millisecond  // a log that takes longer is taken in as soon as nobody has written for a while
+	longReplay = 60 * time.Millisecond  // after the write that made it so
+	bulkReplay = 300 * time.Millisecond // the same while many documents are written at once
+)
+
+const (
+	idle      = 250 * time.Millisecond // also how long writers wait for readers that a checkpoint has to wait for
+	retry     = 2 * time.Second        // after a checkpoint that could not be
+	bulkWrite = 32                     // documents
+)
+
+// checkpoint takes the log into the file. What that overwrites in place is kept in the journal until it is done. It waits, until ctx is over, for those
+// who read a state before the last write; nobody comes who would have to be waited for as well, for the caller has the writer's lock. The caller has entered.
+func (e *Engine) checkpoint(ctx context.Context) error {
+	if e.held == nil || e.held.log.Length == 0 {
+		return nil
+	}
+	if err := e.held.room(); err != nil {
+		return err
+	}
+	if _, err := duckfile.WriteJournal(e.path+journalSuffix, e.held.file); err != nil {
+		return e.noted(fmt.Errorf("journal: %w", err))
+	}
+	err := e.foldLog(ctx)
+	if errors.Is(err, errReaders) {
+		return errors.Join(err, remove(e.path+journalSuffix))
+	}
+	if err == nil {
+		err = e.held.checkpointed()
+	}
+	if err == nil {
+		return nil
+	}
+	if err = fmt.Errorf("checkpoint: %w", err); kindOf(err) == nil {
+		err = fmt.Errorf("%w: %w", ErrInternal, err)
+	}
+	err = e.noted(err)
+	e.fallIll(err) // some of the file may be written
+	return err
+}
+
+// errReaders: somebody still reads a state of the file before the last write, and DuckDB did not begin.
+var errReaders = errors.New("a checkpoint has to wait for readers")
+
+// foldLog has DuckDB checkpoint, when it can.
+func (e *Engine) foldLog(ctx context.Context) error {
+	for pause := time.Millisecond; ; pause *= 2 {
+		_, err := e.conn.conn.ExecContext(context.WithoutCancel(ctx), sqlfiles.Query("checkpoint"))
+		if err == nil || !isOf(err, duckdb.ErrorTypeTransaction) {
+			return err
+		}
+		select {
+		case <-time.After(min(pause, idle)):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w: %w", errReaders, ctx.Err(), err)
+		}
+	}
+}
+
+// room is whether a checkpoint will find the space that it may need: one that does not leaves DuckDB unusable. It writes new what the log changes, and
+// the last rows of each table.
+func (h *held) room() error {
+	const lastRows = 64 << 20 // at most
+	info, err := h.file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := spaceFor(filepath.Dir(h.path), 2*h.log.Length+min(info.Size(), lastRows)); err != nil {
+		return fmt.Errorf("%w: a checkpoint of %s has to wait; what was written stays in its log", err, h.path)
+	}
+	return nil
+}
+
+// spaceFor is ErrDiskFull where the disk of a folder has less than so many bytes to spare.
+func spaceFor(folder string, need int64) error {
+	free, err := freeSpace(folder)
+	if err == nil && free < need {
+		err = fmt.Errorf("%w: %d bytes may be needed, and %d are free", ErrDiskFull, need, free)
+	}
+	return err
+}
+
+// keeper checkpoints a file by the length of its log: at once when that is long, and when nobody writes. It is a goroutine of its own, so that no
+// write waits for the checkpoint that it makes due.
+type keeper struct {
+	engine *Engine
+	wrote  chan struct{}
+	replay atomic.Int64 // of the log as it is, as a time.Duration
+	bulk   atomic.Bool  // the last write was of many documents
+	rest   time.Time    // nothing is tried before
+	ending func()
+	ended  sync.WaitGroup
+}
+
+// newKeeper begins to look after an engine that writes.
+func newKeeper(e *Engine) *keeper {
+	ending := make(chan struct{})
+	k := &keeper{engine: e, wrote: make(chan struct{}, 1), ending: sync.OnceFunc(func() { close(ending) })}
+	k.ended.Go(func() { k.run(ending) })
+	return k
+}
+
+// written says that a transaction was committed. The caller has the writer's lock.
+func (k *keeper) written() {
+	if k == nil {
+		return
+	}
+	k.replay.Store(int64(k.engine.held.replay()))
+	k.bulk.Store(k.engine.conn.written >= bulkWrite)
+	select {
+	case k.wrote <- struct{}{}:
+	default: // it has not seen the last one yet
+	}
+}
+
+// end returns when the keeper is done.
+func (k *keeper) end() {
+	if k != nil {
+		k.ending()
+		k.ended.Wait()
+	}
+}
+
+func (k *keeper) run(ending <-chan struct{}) {
+	timer := time.NewTimer(idle)
+	for {
+		select {
+		case <-ending:
+			return
+		case <-k.wrote:
+			k.look(false)
+			timer.Reset(idle)
+		case <-timer.C:
+			if k.look(true); k.rest.After(time.Now()) {
+				timer.Reset(retry)
+			}
+		}
+	}
+}
+
+// look checkpoints if that is due. What goes wrong shows in Stats; the log stays as it is, and for a while nothing is tried.
+func (k *keeper) look(nobodyWrites bool) {
+	limit := longReplay
+	switch {
+	case nobodyWrites:
+		limit = idleReplay
+	case k.bulk.Load():
+		limit = bulkReplay
+	}
+	e := k.engine
+	if time.Duration(k.replay.Load()) <= limit || k.rest.After(time.Now()) || !e.using.TryRLock() { // it is being closed, or opened anew
+		return
+	}
+	defer e.using.RUnlock()
+	if nobodyWrites {
+		select {
+		case e.writer <- struct{}{}:
+		default:
+			return
+		}
+	} else {
+		e.writer <- struct{}{}
+	}
+	defer e.unlock()
+	if e.closed || e.well() != nil || e.held.replay() <= limit {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), idle)
+	defer cancel()
+	if err := e.checkpoint(ctx); err != nil {
+		k.rest = time.Now().Add(retry)
+	}
+	k.replay.Store(int64(e.held.replay()))
+}

@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestHeals: after DuckDB has failed, the next call opens the file anew; a further failure within a second has to wait, and says so.
+func TestHeals(t *testing.T) {
+	t.Parallel()
+	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
+	stock(t, e)
+	before := rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id")
+	failed := fmt.Errorf("%w: as a test says", engine.ErrInternal)
+	e.FallIll(failed)
+	equal(t, "memories after a failure", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
+	stored(t, e, engine.RememberRequest{Text: "written after the failure"})
+	if hits := recalled(t, e, engine.RecallQuery{Text: "written after"}); len(hits) == 0 {
+		t.Error("what was written after the failure is not found")
+	}
+	e.FallIll(failed)
+	e.HealNotBefore(time.Now().Add(time.Hour))
+	_, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tea"})
+	if !errors.Is(err, engine.ErrInternal) || !strings.Contains(err.Error(), "opened anew in") {
+		t.Errorf("a further failure too soon: %v", err)
+	}
+	e.HealNotBefore(time.Now())
+	if hits := recalled(t, e, engine.RecallQuery{Text: "tea"}); len(hits) == 0 {
+		t.Error("nothing is found when the pause is over")
+	}
+	s, err := e.Stats(t.Context())
+	if err != nil || s.Reopened != 2 {
+		t.Errorf("opened anew %d times, %v: want 2", s.Reopened, err)
+	}
+	intact(t, e)
+}
+
+// TestHealsUnderLoad: calls under way when DuckDB fails end, with an error or without; none is lost that said it was done.
+func TestHealsUnderLoad(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	var mu sync.Mutex
+	acknowledged := map[string]bool{}
+	var group sync.WaitGroup
+	for w := range 4 {
+		group.Go(func() {
+			for n := range 30 {
+				id := fmt.Sprintf("mem_%d_%d", w, n)
+				_, err := e.Remember(t.Context(), engine.RememberRequest{ID: id, Text: "number " + id})
+				switch {
+				case err == nil:
+					mu.Lock()
+					acknowledged[id] = true
+					mu.Unlock()
+				case !errors.Is(err, engine.ErrInternal):
+					t.Error(err)
+				}
+				if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "number " + id}); err != nil && !errors.Is(err, engine.ErrInternal) {
+					t.Error(err)
+				}
+				if n == 10 && w == 0 {
+					e.FallIll(fmt.Errorf("%w: as a test says", engine.ErrInternal))
+				}
+			}
+		})
+	}
+	group.Wait()
+	closeFile(t, e)
+	e = openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	intact(t, e)
+	got := map[string]bool{}
+	for _, row := range rowsOf(t, e, "SELECT id FROM memories") {
+		got[row[0].(string)] = true
+	}
+	equal(t, "memories", acknowledged, got)
+}
+
+// limited is a child whose file can't grow: the checkpoint fails halfway. Reading and short writes go on; when there is room again, so does the rest.
+func limited(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	ctx := context.Background()
+	e, err := engine.Open(ctx, path, engine.Options{})
+	if err != nil {
+		return err
+	}
+	remember := func(n int) error {
+		_, err := e.Remember(ctx, engine.RememberRequest{Text: strings.Repeat(fmt.Sprintf("number %d ", n), 20)})
+		return err
+	}
+	for n := range 200 {
+		if err := remember(n); err != nil {
+			return err
+		}
+		if n == 100 {
+			if err := e.Checkpoint(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	const most = 2 << 20 // bytes of a file: log and journal are shorter
+	var before syscall.Rlimit
+	if err := errors.Join(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before),
+		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: before.Max})); err != nil {
+		return err
+	}
+	if err := remember(1000); err != nil { // so that there is a log
+		return err
+	}
+	failed := e.Checkpoint(ctx)
+	if !errors.Is(failed, engine.ErrInternal) {
+		return fmt.Errorf("a checkpoint without room: %w", failed)
+	}
+	result, err := e.Recall(ctx, engine.RecallQuery{Text: "number 7"})
+	if err != nil || len(result.Hits) == 0 {
+		return fmt.Errorf("recall after a checkpoint that failed: %w", err)
+	}
+	if err := remember(200); err != nil {
+		return fmt.Errorf("a write after a checkpoint that failed: %w", err)
+	}
+	s, err := e.Stats(ctx)
+	if err != nil || s.Reopened != 1 {
+		return fmt.Errorf("opened anew %d times: %w", s.Reopened, err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	say(report{Ready: true})
+	return nil
+}
+
+func TestCheckpointFails(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	c := spawn(t, "limited", path)
+	c.ready(t)
+	e := openFile(t, path, engine.Options{})
+	intact(t, e)
+	equal(t, "memories", int64(202), rowsOf(t, e, "SELECT count(*) FROM memories")[0][0].(int64))
+}
+
+// TestReadersAreBounded: there are fewer connections than callers, and all of these are answered; who gives up waiting is told why.
+func TestReadersAreBounded(t *testing.T) {
+	t.Parallel()
+	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}, MemoryLimit: 192})
+	stock(t, e)
+	if n := e.Readers(); n != 1 {
+		t.Errorf("%d readers in 192 MB", n)
+	}
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for range 5 {
+				if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tea in the morning"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	e.Lent(func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if _, err := e.Recall(ctx, engine.RecallQuery{Text: "tea"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with all readers lent: %v", err)
+		}
+	})
+	big := openFile(t, newFile(t), engine.Options{MemoryLimit: math.MaxInt32, Threads: 3})
+	if n := big.Readers(); n != 6 {
+		t.Errorf("%d readers with three threads and memory enough", n)
+	}
+}
+
+// TestFailedIsNotWritten: a COMMIT that reached the disk and failed is taken out of the log again; neither this engine nor the next has it.
+func TestFailedIsNotWritten(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	stock(t, e)
+	scopes, before := e.Scopes(), rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id")
+	lost := errors.New("the disk is on fire")
+	e.FailCommit(lost)
+	if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "never written"}); !errors.Is(err, lost) || !errors.Is(err, engine.ErrInternal) {
+		t.Errorf("a COMMIT that failed: %v", err)
+	}
+	equal(t, "memories", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
+	if s, err := e.Stats(t.Context()); err != nil || s.Reopened != 1 { // what DuckDB has in memory after that is not to be trusted
+		t.Errorf("opened anew %d times, %v", s.Reopened, err)
+	}
+	e.HealNotBefore(time.Now())
+	stored(t, e, engine.RememberRequest{ID: "mem_after", Text: "written after"})
+	e.FailCommit(lost)
+	if err := e.SetScopes(t.Context(), engine.Scopes{Default: "user:ines"}); !errors.Is(err, lost) {
+		t.Errorf("a COMMIT that failed: %v", err)
+	}
+	equal(t, "scopes", scopes, e.Scopes())
+	killed := killedCopy(t, e)
+	next := openFile(t, killed, engine.Options{Embedder: enginetest.Words{}})
+	intact(t, next)
+	equal(t, "scopes of the file", scopes, next.Scopes())
+	equal(t, "memories of the file", int64(len(before)+1), rowsOf(t, next, "SELECT count(*) FROM memories")[0][0].(int64))
+}

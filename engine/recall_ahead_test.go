@@ -1,0 +1,60 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// TestClockThatRanAhead: a memory that was written while the clock was ahead is found, counts as new, and its date is noticed. One that is
+// said to begin later than it was made still is not, and neither is what was not yet known as of an earlier day.
+func TestClockThatRanAhead(t *testing.T) {
+	t.Parallel()
+	clock := &movingClock{noon.AddDate(3, 0, 0)}
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
+	ahead := stored(t, e, engine.RememberRequest{Text: "The crane is blue"})
+	turn := appended(t, e, engine.AppendRequest{Conversation: "quay", Messages: []engine.Message{{Text: "The crane again"}}}).IDs[0]
+	clock.at = noon
+	now := stored(t, e, engine.RememberRequest{Text: "The crane is green"})
+	later := stored(t, e, engine.RememberRequest{Text: "The crane is red", ValidFrom: noon.AddDate(0, 1, 0)})
+	for _, mode := range []engine.Mode{engine.Hybrid, engine.LexicalMode} {
+		r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Mode: mode, Kinds: engine.Kinds()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]float64{}
+		for _, h := range r.Hits {
+			found[h.ID] = h.Signals.Decayed / h.Signals.LengthNorm
+		}
+		if _, ok := found[later.ID]; ok || len(found) != 3 || found[ahead.ID] != found[now.ID] || found[ahead.ID] == 0 {
+			t.Errorf("%s: hits with their decay are %v; want %s, %s alike and %s", mode, found, ahead.ID, now.ID, turn)
+		}
+		for _, id := range []string{ahead.ID, turn} {
+			if notices := strings.Join(r.Notices, "\n"); len(r.Notices) != 2 || !strings.Contains(notices, id+" is dated 2029-06-15T12:00:00Z, which is still to come") {
+				t.Errorf("%s: notices %q; want one of %s", mode, r.Notices, id)
+			}
+		}
+	}
+	for _, asOf := range []time.Time{noon, noon.AddDate(0, 0, 1)} {
+		equal(t, "as of a day before it", []string{now.ID}, recalled(t, e, engine.RecallQuery{Text: "crane", AsOf: asOf}))
+	}
+	why, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", WhyNot: ahead.ID})
+	if err != nil || why.WhyNot.Stage != "" {
+		t.Errorf("why not %s: %+v, %v; want a hit", ahead.ID, why.WhyNot, err)
+	}
+	for _, pattern := range []engine.GrepRequest{{Pattern: "crane"}, {Pattern: "cr[a]ne", Mode: engine.GrepRegex}} {
+		pattern.Kinds, pattern.AllConversations = []engine.Kind{engine.MemoryKind}, true
+		r, err := e.Grep(t.Context(), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := map[string]bool{}
+		for _, h := range r.Hits {
+			ids[h.ID] = true
+		}
+		equal(t, "grep "+pattern.Pattern, map[string]bool{ahead.ID: true, now.ID: true}, ids)
+	}
+}

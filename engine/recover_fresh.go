@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// makeFresh makes the new file, empty, with the schema that the damaged file has: opening it brings both to this program's.
+func (s *salvage) makeFresh(ctx context.Context, all *stored) (err error) {
+	if err := makeFile(ctx, s.fresh()); err != nil {
+		return err
+	}
+	e := &Engine{path: s.fresh(), opts: s.request.Options, readers: newReaders(s.request.Options)}
+	if e.db, err = openDatabase(ctx, e.path, e.opts); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.disconnect()) }()
+	if e.conn, err = e.newConnection(ctx); err != nil {
+		return err
+	}
+	known := sqlfiles.Migrations()
+	if all.Version > 0 && all.Version < len(known) {
+		known = known[:all.Version]
+	}
+	for _, m := range known {
+		if err := e.apply(ctx, m); err != nil {
+			return err
+		}
+	}
+	if all.Model == 0 {
+		return nil
+	}
+	return e.conn.execDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(all.Model), "{dims}", strconv.Itoa(all.Dims))
+}
+
+// finish opens the new file, makes the index anew and puts right what follows from other rows.
+func (s *salvage) finish(ctx context.Context) error {
+	e, err := s.openFresh(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.complete(ctx, e)
+	return errors.Join(err, e.Close())
+}
+
+// openFresh opens the new file, without a model where it has the vectors of another.
+func (s *salvage) openFresh(ctx context.Context) (*Engine, error) {
+	e, err := Open(ctx, s.fresh(), s.request.Options)
+	if errors.Is(err, ErrModelMismatch) {
+		s.step("the file's vectors are of another model than the one at hand; those that are lost are not made anew")
+		s.request.Options.Embedder = nil
+		e, err = Open(ctx, s.fresh(), s.request.Options)
+	}
+	if err != nil && ctx.Err() == nil && tableOf(s.found.Tables, "settings").Doubtful > 0 {
+		s.step("the settings make no sense, and are those of a new file: %s", err)
+		if err := s.forgetSettings(ctx); err != nil {
+			return nil, err
+		}
+		e, err = Open(ctx, s.fresh(), s.request.Options)
+	}
+	return e, err
+}
+
+func (s *salvage) forgetSettings(ctx context.Context) (err error) {
+	db, err := openDatabase(ctx, s.fresh(), s.request.Options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, sqlfiles.Query("recover_settings"))
+	return err
+}
+
+// complete makes what is not in the rows of the damaged file, and puts right what follows from others.
+func (s *salvage) complete(ctx context.Context, e *Engine) error {
+	if err := s.define(ctx, e); err != nil {
+		return err
+	}
+	if err := s.copyContents(ctx, e); err != nil {
+		return err
+	}
+	if _, err := e.RebuildIndex(ctx, RebuildRequest{}); err != nil {
+		return err
+	}
+	d := &Diagnosis{}
+	var err error
+	if d.Findings, err = e.findings(ctx); err != nil {
+		return err
+	}
+	if err := e.repair(ctx, d); err != nil {
+		return err
+	}
+	s.found.Repairs = append(s.found.Repairs, d.Repairs...)
+	s.found.Left = append(s.found.Left, slices.DeleteFunc(d.Left, func(f Finding) bool { return f.Harmless })...)
+	return s.nameLost(ctx, e)
+}
+
+// define makes macros and views, which the new file may have a note of from the damaged one, and the sequence of documents.
+func (s *salvage) define(ctx context.Context, e *Engine) error {
+	if err := e.lock(ctx); err != nil {
+		return err
+	}
+	defer e.unlock()
+	c := e.conn
+	if _, err := c.exec(ctx, "setting_delete", sql.Named("name", "definitions")); err != nil {
+		return err
+	}
+	if err := e.define(ctx); err != nil {
+		return err
+	}
+	return c.transaction(ctx, "BEGIN TRANSACTION", func() error {
+		if e.chosen.n > 0 {
+			if err := c.execDDL(ctx, sqlfiles.Query("vectors_choose"), "{n}", strconv.Itoa(e.chosen.n), "{dims}", strconv.Itoa(e.chosen.dims)); err != nil {
+				return err
+			}
+		}
+		var highest int64
+		if _, err := c.one(ctx, "recover_highest", []any{&highest}); err != nil {
+			return err
+		}
+		return c.execDDL(ctx, sqlfiles.Query("recover_numbers"), "{next}", strconv.FormatInt(highest+1, 10))
+	})
+}
+
+// copyContents copies the payloads that lie in the folder beside the damaged file and are referred to.
+func (s *salvage) copyContents(ctx context.Context, e *Engine) error {
+	return e.read(ctx, "payload files", func(c *connection) error {
+		return c.each(ctx, "payloads_apart", func(rows *sql.Rows) error {
+			var name string
+			var size int64
+			if err := rows.Scan(&name, &size); err != nil {
+				return err
+			}
+			if name != filepath.Base(name) || strings.Trim(name, ".") == "" { // read from a damaged block
+				return nil
+			}
+			return copyApart(filepath.Join(s.request.From+".files", name), e.apartName(name), size)
+		})
+	})
+}
+
+// nameLost names what stands in lost transactions and is not in the new file.
+func (s *salvage) nameLost(ctx context.Context, e *Engine) error {
+	if len(s.ids) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	err := e.read(ctx, "lost ids", func(c *connection) error {
+		return c.each(ctx, "recover_known", func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			known[id] = true
+			return err
+		}, sql.Named("ids", s.ids))
+	})
+	s.found.Log.LostIDs = slices.DeleteFunc(s.ids, func(id string) bool { return known[id] })
+	return err
+}
