@@ -24,8 +24,10 @@ const (
 
 const (
 	idle      = 250 * time.Millisecond // also how long writers wait for readers that a checkpoint has to wait for
-	retry     = 2 * time.Second        // after a checkpoint that could not be
-	bulkWrite = 32                     // documents
+	retry     = 2 * time.Second        // after a checkpoint that could not begin
+	atFirst   = 10 * time.Second       // after one that failed, for reading ends with it; then twice as long each time
+	atLast    = 10 * time.Minute
+	bulkWrite = 32 // documents
 )
 
 // checkpoint takes the log into the file. What that overwrites in place is kept in the journal until it is done. It waits, until ctx is over, for those
@@ -53,6 +55,8 @@ func (e *Engine) checkpoint(ctx context.Context) error {
 	if err = fmt.Errorf("checkpoint: %w", err); kindOf(err) == nil {
 		err = fmt.Errorf("%w: %w", ErrInternal, err)
 	}
+	e.held.pause = min(max(atFirst, 2*e.held.pause), atLast)
+	e.held.rest = time.Now().Add(e.held.pause)
 	err = e.noted(err)
 	e.fallIll(err) // some of the file may be written
 	return err
@@ -184,10 +188,13 @@ func (k *keeper) look(nobodyWrites bool) {
 	if e.closed || e.well() != nil || e.held.replay() <= limit {
 		return
 	}
+	if k.rest = e.held.rest; k.rest.After(time.Now()) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), idle)
 	defer cancel()
 	if err := e.checkpoint(ctx); err != nil {
-		k.rest = time.Now().Add(retry)
+		k.rest = time.Now().Add(retry) // and as long as held.rest says
 	}
 	k.replay.Store(int64(e.held.replay()))
 }

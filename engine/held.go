@@ -33,10 +33,12 @@ type held struct {
 	file     *os.File          // locked. It is closed after DuckDB has closed its own: closing any gives up the process's lock
 	witness  *duckfile.Witness // nil: the file is only read
 	log      duckfile.Acknowledged
-	commits  int      // in the log
-	reserved int64    // bytes that the disk keeps for the log
-	notices  []string // what a crash had left, and what became of it
-	setAside string   // the log that was cut, as it was
+	commits  int           // in the log
+	reserved int64         // bytes that the disk keeps for the log
+	pause    time.Duration // before the keeper tries again, after the last checkpoint failed; else 0
+	rest     time.Time     // its end
+	notices  []string      // what a crash had left, and what became of it
+	setAside string        // the log that was cut, as it was
 }
 
 // hold locks the file at path for this process. Errors: ErrLocked.
@@ -311,7 +313,7 @@ func (h *held) checkpointed() error {
 	if err != nil {
 		return err
 	}
-	h.log, h.commits, h.reserved = duckfile.Acknowledged{ID: f.ID, Iteration: f.Iteration, Length: length}, 0, 0
+	h.log, h.commits, h.reserved, h.pause = duckfile.Acknowledged{ID: f.ID, Iteration: f.Iteration, Length: length}, 0, 0, 0
 	return errors.Join(h.witness.Note(h.log), h.witness.Sync(), remove(h.path+journalSuffix))
 }
 
