@@ -177,7 +177,7 @@ func (s *salvage) run(ctx context.Context, damaged *held) error {
 		return err
 	}
 	s.reader.stop()
-	if err := s.finish(ctx); err != nil {
+	if err := s.finish(ctx, stored); err != nil {
 		return err
 	}
 	if folder := s.fresh() + ".files"; exists(folder) {

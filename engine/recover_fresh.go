@@ -41,7 +41,10 @@ func (s *salvage) makeFresh(ctx context.Context, all *stored) (err error) {
 }
 
 // finish opens the new file, makes the index anew and puts right what follows from other rows.
-func (s *salvage) finish(ctx context.Context) error {
+func (s *salvage) finish(ctx context.Context, all *stored) error {
+	if err := s.matchModel(ctx, all); err != nil {
+		return err
+	}
 	e, err := s.openFresh(ctx)
 	if err != nil {
 		return err
@@ -68,14 +71,40 @@ func (s *salvage) openFresh(ctx context.Context) (*Engine, error) {
 	return e, err
 }
 
-func (s *salvage) forgetSettings(ctx context.Context) (err error) {
+func (s *salvage) forgetSettings(ctx context.Context) error {
+	return s.inFresh(ctx, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, sqlfiles.Query("recover_settings"))
+		return err
+	})
+}
+
+// matchModel keeps of the models the one whose vectors were copied, and of the vectors none where its row was lost, or read from a damaged block.
+func (s *salvage) matchModel(ctx context.Context, all *stored) error {
+	if all.Model == 0 {
+		return nil
+	}
+	return s.inFresh(ctx, func(db *sql.DB) error {
+		if _, err := db.ExecContext(ctx, sqlfiles.Query("recover_other_models"), all.Model, all.Dims); err != nil {
+			return err
+		}
+		var kept int
+		if err := db.QueryRowContext(ctx, sqlfiles.Query("recover_models_left")).Scan(&kept); err != nil || kept == 1 {
+			return err
+		}
+		s.step("which model the vectors are of can't be read; those of the model at hand are made")
+		_, err := db.ExecContext(ctx, strings.ReplaceAll(sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(all.Model)))
+		return err
+	})
+}
+
+// inFresh does something in the new file that opening it would refuse.
+func (s *salvage) inFresh(ctx context.Context, do func(*sql.DB) error) (err error) {
 	db, err := openDatabase(ctx, s.fresh(), s.request.Options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	_, err = db.ExecContext(ctx, sqlfiles.Query("recover_settings"))
-	return err
+	return do(db)
 }
 
 // complete makes what is not in the rows of the damaged file, and puts right what follows from others.

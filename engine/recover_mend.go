@@ -146,15 +146,15 @@ func (s *salvage) mendLog(f *duckfile.File) error {
 		return s.loseLog(0)
 	}
 	s.found.Log.Transactions = l.Commits
-	if l.Whole() {
-		return nil
-	}
-	s.step("the log is whole up to byte %d of %d, and cut there", l.End, l.Size)
-	if err := s.loseLog(l.End); err != nil {
-		return err
+	if !l.Whole() {
+		s.step("the log is whole up to byte %d of %d, and cut there", l.End, l.Size)
+		if err := s.loseLog(l.End); err != nil {
+			return err
+		}
 	}
 	if known && last.Length > l.End && s.found.Log.Lost == 0 {
 		s.found.Log.Lost++ // at least: their ends are gone too
+		s.step("%d bytes of the log were acknowledged, and %d are left", last.Length, l.End)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/internal/duckfile"
 )
 
 // reading starts the test binary as the process that reads a damaged file.
@@ -188,6 +189,10 @@ func TestRecoverLogs(t *testing.T) {
 	before := rowsIn(t, placed(t, files))
 	log := files[".wal"]
 	other := killed(t)[".wal"]
+	last, err := duckfile.ScanLog(bytes.NewReader(log[:len(log)-1]), int64(len(log)-1))
+	if err != nil {
+		t.Fatal(err)
+	}
 	flip := func(at int) []byte {
 		b := slices.Clone(log)
 		b[at] ^= 8
@@ -203,6 +208,7 @@ func TestRecoverLogs(t *testing.T) {
 		{"its last transaction flipped", flip(len(log) - 40), false},
 		{"flipped in the midst", flip(len(log) * 3 / 4), false},
 		{"cut", log[:len(log)-100], false},
+		{"cut before its last transaction", log[:last.End], false},
 		{"blank at its end", append(slices.Clone(log[:len(log)-600]), make([]byte, 600)...), false},
 		{"followed by what was never acknowledged", append(slices.Clone(log), 1, 2, 3), true},
 		{"of another file", other, false},
@@ -236,7 +242,7 @@ func TestRecoverLogs(t *testing.T) {
 					continue
 				}
 				missing++
-				if found.Log.Lost > 0 && test.what != "cut" && !strings.HasPrefix(test.what, "blank") && !slices.Contains(found.Log.LostIDs, row[0].(string)) {
+				if found.Log.Lost > 0 && !strings.HasPrefix(test.what, "cut") && !strings.HasPrefix(test.what, "blank") && !slices.Contains(found.Log.LostIDs, row[0].(string)) {
 					t.Errorf("%s: %v is lost, and not named in %+v", test.what, row[0], found.Log)
 				}
 			}
@@ -244,6 +250,47 @@ func TestRecoverLogs(t *testing.T) {
 		if len(after["memories"]) == 0 {
 			t.Errorf("%s: no memory is there", test.what)
 		}
+	}
+}
+
+// TestRecoverTwoModels: of a file whose vectors were being made anew, those that are in use come over, and the others are forgotten. Where the model of
+// these can't be told, they are made anew.
+func TestRecoverTwoModels(t *testing.T) {
+	alone(t)
+	path := newFile(t)
+	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	many(t, e, 1200)
+	closeFile(t, e)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	e = openFile(t, path, engine.Options{Embedder: enginetest.Words{N: 16}, ReplaceModel: true, Progress: func(step string, _, _ int) {
+		if step == "vectors" {
+			cancel()
+		}
+	}})
+	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true}); err == nil {
+		t.Fatal("the rebuild was not broken off")
+	}
+	closeFile(t, e)
+	half := bytesOf(t, path)
+	before := rowsIn(t, path)
+	_, out, err := saved(t, map[string][]byte{"": half})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, rowsIn(t, out)); diff != "" {
+		t.Errorf("with both (-before +after):\n%s", diff)
+	}
+	tamper(t, path, "UPDATE models SET dims = 63 WHERE n = 1")
+	found, out, err := saved(t, map[string][]byte{"": bytesOf(t, path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Steps) == 0 {
+		t.Errorf("nothing is said of a model that can't be: %+v", found)
+	}
+	if diff := cmp.Diff(before, rowsIn(t, out)); diff != "" {
+		t.Errorf("without the model (-before +after):\n%s", diff)
 	}
 }
 

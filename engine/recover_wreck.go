@@ -127,7 +127,8 @@ func (w *wreck) list(ctx context.Context, a *answer) error {
 	}
 	w.db.QueryRowContext(ctx, sqlfiles.Query("recover_version")).Scan(&a.Stored.Version) // where it can't be read, the newest is taken
 	err = w.db.QueryRowContext(ctx, sqlfiles.Query("recover_models")).Scan(&a.Stored.Model, &a.Stored.Dims)
-	a.Stored.Unknown = err != nil && !errors.Is(err, sql.ErrNoRows)
+	vectors := slices.ContainsFunc(a.Stored.Tables, func(t storedTable) bool { return strings.HasPrefix(t.Name, "vectors_") })
+	a.Stored.Unknown = err != nil && (vectors || !errors.Is(err, sql.ErrNoRows))
 	return nil
 }
 

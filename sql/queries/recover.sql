@@ -47,8 +47,19 @@ SELECT {column}::VARCHAR FROM damaged.main.{table} WHERE rowid >= {from} AND row
 SELECT count(*) FROM damaged.main.migrations;
 
 -- name: recover_models
--- The model whose vectors a damaged file has, if all that is said of it can be read.
-SELECT n, dims FROM damaged.main.models AS m WHERE chosen AND hash(m) IS NOT NULL;
+-- The model whose vectors a damaged file has, if all that is said of it can be read and is true of them.
+SELECT n, dims
+FROM damaged.main.models AS m
+WHERE chosen AND hash(m) IS NOT NULL AND ('vectors_' || n, 'FLOAT[' || dims || ']') IN (
+    SELECT (table_name, data_type) FROM duckdb_columns() WHERE database_name = 'damaged' AND column_name = 'v'
+);
+
+-- name: recover_other_models
+-- Forgets all models but the one whose vectors were copied.
+DELETE FROM models WHERE NOT (chosen AND n = $1::INTEGER AND dims = $2::INTEGER);
+
+-- name: recover_models_left
+SELECT count(*)::INTEGER FROM models;
 
 -- name: recover_numbers
 -- Numbers of documents go on after the highest that a row has.
