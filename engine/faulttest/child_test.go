@@ -20,7 +20,8 @@ const childRole = "MALLARD_TEST_CHILD"
 
 // TestMain plays the child of a test when it is asked to, else runs the tests.
 func TestMain(m *testing.M) {
-	roles := map[string]func(args []string) error{"live": live, "judge": judge, "read": read, "suffer": suffer, "load": underLoad, "chats": inChats, "phase": livePhase}
+	roles := map[string]func(args []string) error{"live": live, "judge": judge, "read": read, "suffer": suffer, "load": underLoad, "chats": inChats, "phase": livePhase,
+		"save": saveFiles, "read-damaged": serveRecovery}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
 		code := m.Run()
