@@ -127,8 +127,8 @@ func (h *held) look() (*duckfile.File, error) {
 
 var errTornHeader = errors.New("one of its headers is not as it was written")
 
-// quicklyRead is how long a file may be for all of its blocks to be looked at before a log is replayed: some 30 ms.
-const quicklyRead = 64 << 20
+// quicklyRead is how long a file may be for all of its blocks to be looked at before a log is replayed: some 120 ms.
+const quicklyRead = 256 << 20
 
 // recoverHint ends what is said of a file that can't be opened.
 const recoverHint = "`memctl recover FILE OUT` saves what can be read"

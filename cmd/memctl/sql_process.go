@@ -67,7 +67,7 @@ func (a *app) askSQL(cmd *cobra.Command, query string, f sqlFlags) error {
 	case !ok && err != nil:
 		return sqlCrash(said.String(), err, f.memory)
 	case report.Error != "" && outOfMemory(report.Error):
-		return fmt.Errorf("the query took more memory than %d MB: --memory (%s)", f.memory, report.Error)
+		return fmt.Errorf("the query took more memory than %d MB: --memory", f.memory)
 	case report.Usage:
 		return usage("%s", report.Error)
 	case report.Error != "":
