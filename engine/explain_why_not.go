@@ -18,7 +18,7 @@ type WhyNot struct {
 	// Stage that kept it out, as in the trace: "filter" before all others, "fusion" when no channel brought it, "" for a hit.
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"` // in words
-	// Filters that it does not pass: kind, scope, conversation, category, tier, time, forgotten, superseded, not_yet, tags.
+	// Filters that it does not pass: kind, scope, conversation, category, tier, time, state, forgotten, superseded, not_yet, tags.
 	Filters  []string  `json:"filters,omitempty"`
 	Rank     int       `json:"rank,omitempty"`     // among those that no stage but the limit dropped, from 1
 	Position int       `json:"position,omitempty"` // among all candidates by Fused, from 1
@@ -55,6 +55,7 @@ type missed struct {
 	scope                                     string
 	category                                  Category
 	tier                                      Tier
+	state                                     State
 	created, begins, invalidated, until, gone time.Time
 }
 
@@ -67,7 +68,7 @@ func (x *explanation) find(ctx context.Context) (*missed, error) {
 		var m missed
 		defer func() { all = append(all, &m) }()
 		return rows.Scan(&m.docNo, &m.id, &m.kind, &m.scope, textOf(&m.conversation), textOf(&m.category), textOf(&m.tier), &m.created, &m.begins,
-			timeOf(&m.invalidated), textOf(&m.supersededBy), timeOf(&m.until), timeOf(&m.gone), textOf(&m.reason))
+			timeOf(&m.invalidated), textOf(&m.supersededBy), timeOf(&m.until), timeOf(&m.gone), textOf(&m.reason), textOf(&m.state))
 	}, sql.Named("id", q.WhyNot), sql.Named("shortest", int32(minShort)), sql.Named("scopes", listArg(visible)))
 	switch {
 	case err != nil:
@@ -169,6 +170,8 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 			parts = append(parts, fmt.Sprintf("Its tier is %s, and only %s asked.", or(string(m.tier), "none"), was(q.Tiers)))
 		case "time":
 			parts = append(parts, fmt.Sprintf("It is of %s, outside the time asked%s%s.", minute(m.created), bound(" from ", q.Since), bound(" before ", q.Until)))
+		case "state":
+			parts = append(parts, fmt.Sprintf("It is %s, and only what is confirmed takes part.", m.state))
 		case "forgotten":
 			parts = append(parts, fmt.Sprintf("It was forgotten on %s%s.", minute(m.gone), prefixed(": ", m.reason)))
 		case "superseded":

@@ -29,6 +29,7 @@ func TestWhyNotFilters(t *testing.T) {
 	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: gone.ID, Reason: "a rumour"}); err != nil {
 		t.Fatal(err)
 	}
+	shelved := stored(t, e, engine.RememberRequest{Text: "The crane was painted", State: engine.Archived})
 	turn := appended(t, e, engine.AppendRequest{Conversation: "quay", Messages: []engine.Message{{Text: "The crane again"}}}).IDs[0]
 	appended(t, e, engine.AppendRequest{Conversation: "dock", Messages: []engine.Message{{Text: "No crane here"}}})
 	messages := []engine.Kind{engine.MessageKind}
@@ -51,6 +52,7 @@ func TestWhyNotFilters(t *testing.T) {
 		{turn, engine.RecallQuery{Kinds: messages, AsOf: noon.AddDate(0, 0, -1)}, "not_yet", "It begins on 2026-06-15 12:00, and the recall is as of 2026-06-14 12:00."},
 		{old.ID, engine.RecallQuery{}, "superseded", "It was superseded on 2026-06-14 12:00 by " + newer.ID + ", and the recall is as of 2026-06-15 12:00."},
 		{gone.ID, engine.RecallQuery{}, "forgotten", "It was forgotten on 2026-06-15 12:00: a rumour."},
+		{shelved.ID, engine.RecallQuery{}, "state", "It is archived, and only what is confirmed takes part."},
 		{crane.ID, engine.RecallQuery{Text: "crane proj:harbor env:test"}, "tags", "Its text has not all tags of the question: proj:harbor, env:test."},
 		{gone.ID, engine.RecallQuery{Scopes: []string{"user:ines"}, Tiers: []engine.Tier{engine.Core}}, "scope tier forgotten", "Its tier is working"},
 	} {

@@ -129,4 +129,12 @@ func TestRecallOfSummaries(t *testing.T) {
 	if err != nil || missed.WhyNot == nil || !cmp.Equal(missed.WhyNot.Filters, []string{"kind"}) {
 		t.Errorf("%+v, %v: want that its kind was not asked", missed.WhyNot, err)
 	}
+	if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: leaf, Text: "Cranes of proj:quay."}); err != nil {
+		t.Fatal(err)
+	}
+	for tag, want := range map[string]int{"proj:Quay": 1, "proj:dock": 0} {
+		if got := recalled(t, e, engine.RecallQuery{Text: tag + " cranes", Kinds: []engine.Kind{engine.SummaryKind}}); len(got) != want {
+			t.Errorf("%s: %d summaries, want %d", tag, len(got), want)
+		}
+	}
 }

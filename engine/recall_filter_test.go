@@ -24,6 +24,7 @@ func TestRecallFilters(t *testing.T) {
 		{ID: "mem_b", Text: "crane b", Category: engine.Case, Tier: engine.Peripheral, CreatedAt: hour(2)},
 		{ID: "mem_c", Text: "crane c", Category: engine.Case, CreatedAt: hour(3), Scope: "agent:scout"},
 		{ID: "mem_d", Text: "crane d", Category: engine.Event, CreatedAt: hour(4), ValidFrom: hour(8)},
+		{ID: "mem_e", Text: "crane e", State: engine.Archived}, {ID: "mem_f", Text: "crane f", State: engine.Pending},
 	} {
 		stored(t, e, r)
 	}

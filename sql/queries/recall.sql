@@ -39,7 +39,9 @@ INSERT INTO temp.main.weighing SELECT unnest($weights::VARCHAR::JSON::weights);
 INSERT INTO temp.main.tagged
 SELECT doc_no FROM memories WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []
 UNION ALL
-SELECT doc_no FROM messages WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = [];
+SELECT doc_no FROM messages WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []
+UNION ALL
+SELECT doc_no FROM summaries WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = [];
 
 -- name: recall_clear_terms
 -- Asks no words after all.

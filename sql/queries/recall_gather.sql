@@ -17,6 +17,7 @@ WITH within AS (  -- the conversations asked
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
     FROM within AS d
+    ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
     CROSS JOIN temp.main.weighing AS w
     WHERE w.counted = 'asked' AND d.live
@@ -91,6 +92,7 @@ WITH within AS (  -- who takes part
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
     FROM within AS d
+    ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
     WHERE d.live
       AND list_contains(q.kinds, d.kind::VARCHAR)
