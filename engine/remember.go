@@ -25,10 +25,12 @@ type RememberRequest struct {
 	State      State
 	Layer      Layer
 	// TemporalType is static or dynamic; dynamic memories fade three times as fast.
-	TemporalType  string
-	CreatedAt     time.Time
-	ValidFrom     time.Time
-	ValidUntil    time.Time
+	TemporalType string
+	CreatedAt    time.Time
+	ValidFrom    time.Time
+	ValidUntil   time.Time
+	// FactKey names the slot that the memory fills, such as preferences:editor. It replaces what has that key in its scope and is true, as
+	// Supersede does, unless that began later. Default for a preference or an entity: made of the category and what stands before the colon; that replaces nothing.
 	FactKey       string
 	Relations     []Relation
 	Contexts      []string
@@ -48,6 +50,8 @@ type RememberRequest struct {
 type Remembered struct {
 	ID      string // of the new memory, or of the one that was there already
 	Created bool
+	// Superseded is the id of the memory that it replaced, if any; the newest, if several.
+	Superseded string
 	// Err: the request was not usable. The others of a batch are not affected.
 	Err error
 	// VectorErr: the memory is stored, but the model failed or took too long, so it has no vector until RebuildIndex.
@@ -94,14 +98,15 @@ func (e *Engine) RememberMany(ctx context.Context, requests []RememberRequest) (
 
 // draft is a memory on its way into the file.
 type draft struct {
-	memory    *Memory
-	agent     string
-	unique    bool
-	chosen    bool    // its id is not ours
-	imported  bool    // an unusable vector keeps it from having one, and not from being stored
-	supersede *Memory // the one it replaces
-	result    *Remembered
-	document  *document
+	memory   *Memory
+	agent    string
+	unique   bool
+	chosen   bool     // its id is not ours
+	imported bool     // an unusable vector keeps it from having one, and not from being stored
+	ends     []string // memories in the file that it replaces
+	fills    bool     // its caller named a fact key
+	result   *Remembered
+	document *document
 }
 
 func (r RememberRequest) draft() *draft {
@@ -111,7 +116,7 @@ func (r RememberRequest) draft() *draft {
 		}
 		return *p
 	}
-	return &draft{agent: r.Agent, unique: r.Unique, memory: &Memory{
+	return &draft{agent: r.Agent, unique: r.Unique, fills: r.FactKey != "", memory: &Memory{
 		ID: r.ID, Key: r.Key, Text: r.Text, L0: r.L0, L1: r.L1, L2: r.L2, Category: r.Category, Scope: r.Scope, Tier: r.Tier,
 		State: r.State, Layer: r.Layer, TemporalType: r.TemporalType, Importance: number(r.Importance, defaultImportance),
 		Confidence: number(r.Confidence, defaultConfidence), CreatedAt: r.CreatedAt, ValidFrom: r.ValidFrom, ValidUntil: r.ValidUntil,
@@ -170,6 +175,9 @@ func (e *Engine) store(ctx context.Context, drafts []*draft) error {
 		if err != nil || len(fresh) == 0 {
 			return err
 		}
+		if err := e.fillSlots(ctx, c, fresh); err != nil {
+			return err
+		}
 		return e.insertMemories(ctx, c, fresh)
 	})
 }
@@ -212,12 +220,13 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 	return fresh, nil
 }
 
-// slot is something that may be taken: an id, or a key or text within a scope.
+// slot is something that may be taken: an id, or a key, text or fact key within a scope.
 type slot struct{ what, value, scope string }
 
 func idSlot(id string) slot            { return slot{"id", id, ""} }
 func keySlot(key, scope string) slot   { return slot{"key", key, scope} }
 func textSlot(text, scope string) slot { return slot{"text", text, scope} }
+func factSlot(key, scope string) slot  { return slot{"fact", key, scope} }
 
 // known asks the file which slots of the drafts are taken, and by which memory.
 func (e *Engine) known(ctx context.Context, c *connection, drafts []*draft) (map[slot]string, error) {
@@ -293,10 +302,8 @@ func (e *Engine) insertMemories(ctx context.Context, c *connection, drafts []*dr
 		e.describe(d.document, d.memory, numbers[i])
 		d.document.stand = seats.seat(d.memory, numbers[i])
 		documents[i] = d.document
-		if d.supersede != nil {
-			if err := e.end(ctx, c, d); err != nil {
-				return err
-			}
+		if err := e.end(ctx, c, d); err != nil {
+			return err
 		}
 	}
 	if err := c.appendRows("memories", rows); err != nil {

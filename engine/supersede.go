@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"time"
 )
 
 // SupersedeRequest replaces a memory by a newer one.
@@ -28,15 +30,14 @@ func (e *Engine) Supersede(ctx context.Context, r SupersedeRequest) (Remembered,
 		return result, fmt.Errorf("supersede: %w", err)
 	}
 	d := r.By.draft()
-	d.result = &result
+	d.result, d.fills = &result, false
 	d.memory.Scope = or(d.memory.Scope, old.Scope)
 	d.memory.FactKey = or(d.memory.FactKey, old.FactKey)
 	if d.memory.Category == "" {
 		d.memory.Category, d.memory.SourceCategory = old.Category, old.SourceCategory
 	}
-	d.memory.Supersedes = old.ID
-	d.memory.Relations = append([]Relation{{"supersedes", old.ID}}, d.memory.Relations...)
-	d.supersede = old
+	d.replace(old.ID)
+	d.ends = []string{old.ID}
 	if err := e.admit(d); err != nil {
 		return result, fmt.Errorf("supersede: %w", err)
 	}
@@ -45,6 +46,9 @@ func (e *Engine) Supersede(ctx context.Context, r SupersedeRequest) (Remembered,
 	}
 	if result.Err != nil {
 		return Remembered{}, fmt.Errorf("supersede: %w", result.Err)
+	}
+	if result.Created {
+		result.Superseded = old.ID
 	}
 	return result, nil
 }
@@ -72,26 +76,108 @@ func (m *Memory) supersedable() error {
 	return nil
 }
 
-// end closes the validity of the memory that a draft replaces. The caller is in a write transaction.
+// replace has a draft say which memory it replaces.
+func (d *draft) replace(id string) {
+	d.memory.Supersedes = id
+	d.memory.Relations = append([]Relation{{"supersedes", id}}, d.memory.Relations...)
+}
+
+// endBy closes the validity of a memory that a newer one replaces. Where that names another that it replaced, too, this one's claim is a relation only.
+func (m *Memory) endBy(newer *Memory, now time.Time) error {
+	m.UpdatedAt, m.InvalidatedAt = now, newer.ValidFrom
+	if m.InvalidatedAt.Before(m.ValidFrom) {
+		m.InvalidatedAt = m.ValidFrom
+	}
+	m.FactKey = or(m.FactKey, newer.FactKey)
+	m.Relations = append(m.Relations, Relation{"superseded_by", newer.ID})
+	if newer.Supersedes == m.ID {
+		m.SupersededBy = newer.ID
+	}
+	return m.normalise(now)
+}
+
+// fillSlots has drafts whose caller names a fact key replace what has that key in their scope: memories of the file, other drafts. There may be several, where a
+// key was made and not named. The caller is in a write transaction.
+func (e *Engine) fillSlots(ctx context.Context, c *connection, drafts []*draft) error {
+	var keys []string
+	for _, d := range drafts {
+		if d.fills {
+			keys = append(keys, d.memory.FactKey)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	current := map[slot][]*draft{} // one in the file has no result, and of its memory only what follows
+	err := c.each(ctx, "memory_by_fact", func(rows *sql.Rows) error {
+		m := &Memory{}
+		err := rows.Scan(&m.ID, &m.FactKey, &m.Scope, &m.ValidFrom)
+		filled := factSlot(m.FactKey, m.Scope)
+		current[filled] = append(current[filled], &draft{memory: m})
+		return err
+	}, sql.Named("fact_keys", keys), sql.Named("at", e.now()))
+	if err != nil {
+		return err
+	}
+	for _, d := range drafts {
+		filled := factSlot(d.memory.FactKey, d.memory.Scope)
+		if d.fills {
+			if current[filled], err = e.fillSlot(d, current[filled]); err != nil {
+				return err
+			}
+		}
+		current[filled] = append(current[filled], d)
+	}
+	return nil
+}
+
+// fillSlot has a draft replace all that began no later, and gives the others.
+func (e *Engine) fillSlot(d *draft, current []*draft) (left []*draft, err error) {
+	var ended []*draft
+	for _, older := range current {
+		if older.memory.ValidFrom.After(d.memory.ValidFrom) {
+			left = append(left, older)
+		} else {
+			ended = append(ended, older)
+		}
+	}
+	if len(ended) == 0 {
+		return left, nil
+	}
+	d.result.Superseded = ended[len(ended)-1].memory.ID
+	d.replace(d.result.Superseded)
+	for _, older := range ended {
+		if older.result == nil {
+			d.ends = append(d.ends, older.memory.ID)
+		} else if err := older.memory.endBy(d.memory, e.now()); err != nil {
+			return left, err
+		}
+	}
+	return left, d.memory.normaliseRelations()
+}
+
+// end closes the validity of the memories in the file that a draft replaces. The caller is in a write transaction.
 func (e *Engine) end(ctx context.Context, c *connection, d *draft) error {
-	old, docNo, err := memoryByID(ctx, c, d.supersede.ID)
+	for _, id := range d.ends {
+		if err := e.endOne(ctx, c, id, d.memory); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) endOne(ctx context.Context, c *connection, id string, newer *Memory) error {
+	old, docNo, err := memoryByID(ctx, c, id)
 	if err != nil {
 		return err
 	}
 	if old == nil {
-		return fmt.Errorf("%w: memory %s is gone", ErrNotFound, d.supersede.ID)
+		return fmt.Errorf("%w: memory %s is gone", ErrNotFound, id)
 	}
 	if err := old.supersedable(); err != nil {
 		return err
 	}
-	old.SupersededBy, old.UpdatedAt = d.memory.ID, e.now()
-	old.InvalidatedAt = d.memory.ValidFrom
-	if old.InvalidatedAt.Before(old.ValidFrom) {
-		old.InvalidatedAt = old.ValidFrom
-	}
-	old.FactKey = or(old.FactKey, d.memory.FactKey)
-	old.Relations = append(old.Relations, Relation{"superseded_by", d.memory.ID})
-	if err := old.normalise(e.now()); err != nil {
+	if err := old.endBy(newer, e.now()); err != nil {
 		return err
 	}
 	if err := updateMemory(ctx, c, old, docNo); err != nil {

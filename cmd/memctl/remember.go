@@ -15,9 +15,12 @@ func newRememberCommand(a *app) *cobra.Command {
 		Long: `Remember stores one statement: the arguments as one text, or standard input for "-". When it returns, the memory is on disk.
 
 --key makes it idempotent: a second call with the same key and scope changes nothing and gives the id of the first.
---unique does the same for the same text and scope.`,
+--unique does the same for the same text and scope.
+
+--fact-key names the slot that it fills: the current memory with that key in the scope is superseded by it.`,
 		Example: `  memctl remember "Ines is allergic to penicillin" --scope user:ines --category profile --importance 0.9
   memctl remember "Release day is Thursday" --scope project:harbor --key release-day
+  memctl remember "Ines uses Helix" --scope user:ines --fact-key preferences:editor
   echo "a longer text" | memctl remember - --l0 "one line for it"`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -31,7 +34,11 @@ func newRememberCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printRemembered(result, "Remembered as")
+				done := "Remembered as"
+				if result.Superseded != "" {
+					done = "Remembered in place of " + engine.ShortID(result.Superseded) + " as"
+				}
+				return a.printRemembered(result, done)
 			})
 		},
 	}
@@ -57,7 +64,7 @@ func newDetailFlags(cmd *cobra.Command, r *engine.RememberRequest) *detailFlags 
 	f.StringVar(&r.L1, "l1", "", "an overview in Markdown")
 	f.StringVar(&r.L2, "l2", "", "the full story (default the text)")
 	f.StringVar(&r.Source, "source", "", "where it comes from (default manual)")
-	f.StringVar(&r.FactKey, "fact-key", "", "the slot that a newer memory would replace")
+	f.StringVar(&r.FactKey, "fact-key", "", "the slot it fills, such as preferences:editor, in place of the current memory with that key")
 	f.Var(dateOf(&r.CreatedAt), "created-at", "when it was noted (default now)")
 	f.Var(dateOf(&r.ValidFrom), "valid-from", "since when it is true (default created-at)")
 	f.Var(dateOf(&r.ValidUntil), "valid-until", "when it expires (default never)")
@@ -75,10 +82,11 @@ func (d *detailFlags) fill(cmd *cobra.Command, r *engine.RememberRequest) {
 // printRemembered says what became of a memory; with --quiet only its whole id, for scripts.
 func (a *app) printRemembered(r engine.Remembered, done string) error {
 	document := struct {
-		ID        string `json:"id"`
-		Created   bool   `json:"created"`
-		VectorErr string `json:"vector_error,omitempty"`
-	}{ID: r.ID, Created: r.Created}
+		ID         string `json:"id"`
+		Created    bool   `json:"created"`
+		Superseded string `json:"superseded,omitempty"`
+		VectorErr  string `json:"vector_error,omitempty"`
+	}{ID: r.ID, Created: r.Created, Superseded: r.Superseded}
 	if r.VectorErr != nil {
 		document.VectorErr = r.VectorErr.Error()
 		a.note("The model failed, so the memory has no vector until `memctl index rebuild`: %v", r.VectorErr)

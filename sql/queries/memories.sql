@@ -75,6 +75,12 @@ WHERE caller_key = ANY ($keys::VARCHAR[]) AND retired_at IS NULL;
 SELECT id, text, scope FROM memories
 WHERE text = ANY ($texts::VARCHAR[]) AND retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP);
 
+-- name: memory_by_fact
+-- Current memories of these fact keys, the newest last.
+SELECT id, fact_key, scope, valid_from FROM memories
+WHERE fact_key = ANY ($fact_keys::VARCHAR[]) AND retired_at IS NULL AND superseded_by IS NULL AND (valid_until IS NULL OR valid_until > $at::TIMESTAMP)
+ORDER BY valid_from, doc_no;
+
 -- name: memory_succession
 -- What memories say of who replaced whom: those that are named, and those that say one of these ids replaced them.
 SELECT id, supersedes, superseded_by FROM memories
