@@ -185,11 +185,13 @@ type RetryRequest struct {
 type Retried struct {
 	Rewritten []string `json:"rewritten"` // ids
 	Left      int      `json:"left"`      // that are fallbacks still
+	// Reason why the model was not asked for all: the circuit breaker is open. Empty else.
+	Reason string `json:"reason,omitempty"`
 }
 
 // RetryFallbacks makes summaries anew that were made without the model that was asked, those that others were made from first. It stops at the
 // first error of the model; what is rewritten stays so. One that somebody else changes meanwhile is left, and so is one for which nothing shorter
-// than its sources can be written. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and those of the model.
+// than its sources can be written. While the circuit breaker is open the model is not asked, and Reason says so. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and those of the model.
 func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, error) {
 	result := &Retried{Rewritten: []string{}}
 	if e.opts.LLM == nil {
@@ -218,6 +220,10 @@ func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, 
 	result.Left = len(ids)
 	for i, id := range ids {
 		e.opts.Progress("summaries", i, len(ids))
+		if e.model.closed("", false) == reasonOpen {
+			result.Reason = reasonOpen
+			return result, nil
+		}
 		s, err := e.rewriteSummary(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions}, true)
 		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrInvalid) {
 			return result, fmt.Errorf("retry fallbacks: %s: %w", id, err)

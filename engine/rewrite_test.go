@@ -17,7 +17,12 @@ import (
 // folded is a conversation of 12 messages of 50 tokens, the oldest ten of them below one summary of depth 1.
 func folded(t *testing.T, llm engine.LLM) *engine.Engine {
 	t.Helper()
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 10))})
+	return foldedWith(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 10))})
+}
+
+func foldedWith(t *testing.T, o engine.Options) *engine.Engine {
+	t.Helper()
+	e := enginetest.Open(t, o)
 	r := engine.AppendRequest{Conversation: "talk"}
 	for i := range 12 {
 		r.Messages = append(r.Messages, engine.Message{Key: fmt.Sprint("k", i+1), SaidAt: noon,
@@ -56,6 +61,36 @@ func TestRetryFallbacks(t *testing.T) {
 	}
 	if _, err := enginetest.Open(t, engine.Options{}).RetryFallbacks(t.Context(), engine.RetryRequest{}); !errors.Is(err, engine.ErrNoLLM) {
 		t.Errorf("without a model: %v", err)
+	}
+}
+
+// TestRetryRespectsTheBreaker: a model that has refused its key often enough is not asked again before it may be.
+func TestRetryRespectsTheBreaker(t *testing.T) {
+	t.Parallel()
+	says, asked := errDown, 0
+	llm := answers("")
+	llm.Answer = func(context.Context, string, string, int) (string, error) {
+		asked++
+		return "gist of it, in nine or ten short words", says
+	}
+	clock := &movingClock{noon}
+	o := small(2, 100, fanouts(2, 10))
+	o.BreakerThreshold = 2
+	e := foldedWith(t, engine.Options{LLM: llm, Conversation: o, Now: clock.now})
+	says = enginetest.Refused{}
+	for range 2 {
+		if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); !errors.As(err, &enginetest.Refused{}) || r.Left != 6 || r.Reason != "" {
+			t.Errorf("while it refuses: %+v, %v", r, err)
+		}
+	}
+	before := asked
+	if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); err != nil || asked != before || r.Left != 6 || r.Reason != "circuit breaker open" {
+		t.Errorf("asked %d times more: %+v, %v", asked-before, r, err)
+	}
+	says = nil
+	clock.advance(time.Hour)
+	if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); err != nil || r.Left != 0 || r.Reason != "" {
+		t.Errorf("when it is closed again: %+v, %v", r, err)
 	}
 }
 

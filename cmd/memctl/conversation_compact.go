@@ -134,7 +134,12 @@ model; ID is then the conversation, or nothing for all of them.`,
 					case err != nil && len(v.Rewritten) == 0:
 						return err
 					}
-					return errors.Join(a.answer(v, func() { a.printf("%d rewritten, %d left.\n", len(v.Rewritten), v.Left) }), err)
+					return errors.Join(a.answer(v, func() {
+						a.printf("%d rewritten, %d left.\n", len(v.Rewritten), v.Left)
+						if v.Reason != "" {
+							a.note("The others have to wait: %s.", v.Reason)
+						}
+					}), err)
 				}
 				r.ID, r.Agent = args[0], a.agent
 				s, err := e.RewriteSummary(cmd.Context(), r)
