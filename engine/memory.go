@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -73,6 +74,19 @@ type Memory struct {
 type Relation struct {
 	Type     string `json:"type"`
 	TargetID string `json:"target_id"`
+}
+
+// texts are the text and its levels.
+func (m *Memory) texts() []string { return []string{m.Text, m.L0, m.L1, m.L2} }
+
+// fits refuses texts of more bytes than the options allow.
+func (m *Memory) fits(most int) error {
+	for i, value := range m.texts() {
+		if len(value) > most {
+			return fmt.Errorf("%w: %s has %d bytes; allowed: %d", ErrInvalid, []string{"text", "l0_abstract", "l1_overview", "l2_content"}[i], len(value), most)
+		}
+	}
+	return nil
 }
 
 // normalise fills defaults, clamps numbers, and reports what can't be mended. at is the time of the write.

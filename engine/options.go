@@ -26,6 +26,9 @@ type Options struct {
 	ReadOnly bool
 	// Language of the tokenizer's stemmer and stop words, for a new file; an existing one keeps its own. Default "english".
 	Language string
+	// MaxText is how many bytes a memory's text may have, and each of its levels: all its words are indexed at once. Messages are not bounded: what is
+	// long in them is kept apart. Default 1 MB.
+	MaxText int
 	// Threads of the database. Default the number of processors, and no more than one for each 64 MB of MemoryLimit.
 	Threads int
 	// MemoryLimit of the database in megabytes, 192 or more. It also bounds how many calls read at once; others wait. Default 384.
@@ -60,6 +63,9 @@ func (o Options) withDefaults() Options {
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = 384
 	}
+	if o.MaxText == 0 {
+		o.MaxText = 1 << 20
+	}
 	if o.Threads == 0 {
 		o.Threads = max(1, min(runtime.NumCPU(), o.MemoryLimit/64))
 	}
@@ -92,6 +98,9 @@ func (o Options) validate() error {
 	var errs []error
 	if _, err := text.NewAnalyzer(o.Language); err != nil {
 		errs = append(errs, invalid("Language", o.Language, oneOf(text.Languages())))
+	}
+	if o.MaxText < 1 {
+		errs = append(errs, invalid("MaxText", o.MaxText, "1 (byte) or more"))
 	}
 	if o.Threads < 1 || o.Threads > 1024 {
 		errs = append(errs, invalid("Threads", o.Threads, "1 to 1024"))

@@ -132,6 +132,9 @@ func (e *Engine) admit(d *draft) (err error) {
 	if err := d.memory.normalise(e.now()); err != nil {
 		return err
 	}
+	if err := d.memory.fits(e.opts.MaxText); err != nil {
+		return err
+	}
 	_, err = d.memory.row(0)
 	return err
 }

@@ -213,3 +213,31 @@ func TestScopeOfANewMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestLongTexts: a memory's texts are bounded, a change of something else is not, and messages are kept whatever their length.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	long := strings.Repeat("anchor ", 1<<20/7+1)
+	e := openFile(t, path, engine.Options{})
+	for _, r := range []engine.RememberRequest{{Text: long}, {Text: "x", L2: long}} {
+		if _, err := e.Remember(t.Context(), r); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "has 1048579 bytes; allowed: 1048576") {
+			t.Errorf("%v: want its length and the limit", err)
+		}
+	}
+	fits := stored(t, e, engine.RememberRequest{ID: "fits", Text: long[:1<<20]})
+	if _, err := e.Update(t.Context(), engine.UpdateRequest{ID: fits.ID, Text: &long}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("update: %v", err)
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: long}}})
+	closeFile(t, e)
+	e = openFile(t, path, engine.Options{MaxText: 10})
+	core := engine.Core
+	if m, err := e.Update(t.Context(), engine.UpdateRequest{ID: fits.ID, Tier: &core}); err != nil || m.Tier != core || len(m.Text) != 1<<20 {
+		t.Errorf("what is longer than a new limit can't be changed: %v", err)
+	}
+	if got := messagesOf(t, e, "talk"); len(got) != 1 {
+		t.Errorf("%d messages", len(got))
+	}
+	intact(t, e)
+}

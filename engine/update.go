@@ -104,6 +104,11 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 		if err := m.normalise(e.now()); err != nil {
 			return nil, fmt.Errorf("%s: %w", op, err)
 		}
+		if !slices.Equal(m.texts(), was.texts()) { // one that was written under a larger limit may be changed otherwise
+			if err := m.fits(e.opts.MaxText); err != nil {
+				return nil, fmt.Errorf("%s: %w", op, err)
+			}
+		}
 		d := &document{kind: MemoryKind, words: e.analyse(m.fields())}
 		e.describe(d, &m, docNo)
 		reworded := !slices.Equal(m.fields(), was.fields()) || m.embedded() != was.embedded()
