@@ -88,7 +88,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 			return nil, err
 		}
 	}
-	if err := e.connect(ctx); err != nil {
+	if err := e.take(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.migrate(ctx); err != nil {
@@ -212,7 +212,39 @@ func (e *Engine) claim(ctx context.Context) (err error) {
 		}
 	}
 	e.guard.created()
-	e.held, err = hold(e.path, e.opts.ReadOnly)
+	return nil
+}
+
+// take locks the file and opens the database, as soon as no other process has it.
+func (e *Engine) take(ctx context.Context) error {
+	until := time.Now().Add(e.opts.Wait)
+	for {
+		err := e.takeNow(ctx)
+		if !errors.Is(err, ErrLocked) || !time.Now().Before(until) {
+			return err
+		}
+		select {
+		case <-time.After(takeAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// takeAgain is how soon take looks again.
+const takeAgain = 25 * time.Millisecond
+
+func (e *Engine) takeNow(ctx context.Context) (err error) {
+	if e.guard == nil { // it is in memory
+		return e.connect(ctx)
+	}
+	if e.held, err = hold(e.path, e.opts.ReadOnly); err != nil {
+		return err
+	}
+	if err = e.connect(ctx); errors.Is(err, ErrLocked) { // DuckDB's own lock, where we have none
+		err = errors.Join(err, e.disconnect(), e.held.release())
+		e.held = nil
+	}
 	return err
 }
 

@@ -62,7 +62,7 @@ func hold(path string, readOnly bool) (*held, error) {
 // lock is taken before anything beside the file is touched, and again after DuckDB has closed the file.
 func (h *held) lock(readOnly bool) error {
 	if err := lockFile(h.file, readOnly); err != nil {
-		return fmt.Errorf("%w: %s is open in another process; stop it, or read a copy made with `memctl snapshot` there (%w)", ErrLocked, h.path, err)
+		return fmt.Errorf("%w: %s is open in %s; stop it, or read a copy made with `memctl snapshot` there (%w)", ErrLocked, h.path, holder(h.file, readOnly), err)
 	}
 	return nil
 }

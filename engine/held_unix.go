@@ -3,15 +3,33 @@
 package engine
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 )
 
 // lockFile takes the lock that DuckDB takes too, of the same process, without waiting.
 func lockFile(file *os.File, readOnly bool) error {
-	kind := int16(syscall.F_WRLCK)
+	return syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: lockKind(readOnly)})
+}
+
+func lockKind(readOnly bool) int16 {
 	if readOnly {
-		kind = syscall.F_RDLCK
+		return syscall.F_RDLCK
 	}
-	return syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: kind})
+	return syscall.F_WRLCK
+}
+
+// holder names the process that keeps this one from its lock, and its program where the system says so.
+func holder(file *os.File, readOnly bool) string {
+	lock := syscall.Flock_t{Type: lockKind(readOnly)}
+	if err := syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &lock); err != nil || lock.Type == syscall.F_UNLCK || lock.Pid <= 0 {
+		return "another process"
+	}
+	name := fmt.Sprintf("process %d", lock.Pid)
+	if program, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", lock.Pid)); err == nil {
+		name += " (" + strings.TrimSpace(string(program)) + ")"
+	}
+	return name
 }

@@ -1,12 +1,15 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 )
@@ -99,8 +102,9 @@ func TestManyOpenAtOnce(t *testing.T) {
 func TestOtherProcess(t *testing.T) {
 	path := newFile(t)
 	closeFile(t, openFile(t, path, engine.Options{}))
+	theirs := regexp.MustCompile(`is open in (process \d+|another process)`)
 	refused := func(err error) bool {
-		return errors.Is(err, engine.ErrLocked) && strings.Contains(err.Error(), "another process") && strings.Contains(err.Error(), "snapshot")
+		return errors.Is(err, engine.ErrLocked) && theirs.MatchString(err.Error()) && strings.Contains(err.Error(), "snapshot")
 	}
 	for _, test := range []struct {
 		theirs       string
@@ -119,12 +123,41 @@ func TestOtherProcess(t *testing.T) {
 	}
 	e := openFile(t, path, engine.Options{})
 	for _, role := range []string{"open", "hold-read-only"} { // the other direction
-		if r, _ := spawn(t, role, path).next(t); !strings.Contains(r.Err, "another process") || !strings.Contains(r.Err, "snapshot") {
+		if r, _ := spawn(t, role, path).next(t); !theirs.MatchString(r.Err) || !strings.Contains(r.Err, "snapshot") {
 			t.Errorf("%s while we write: child says %+v", role, r)
 		}
 	}
 	stock(t, e)
 	intact(t, e)
+}
+
+// TestOpenWaits: a file that another process has is waited for, as long as asked and as the caller's context lasts.
+func TestOpenWaits(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	c := spawn(t, "hold", path)
+	c.ready(t)
+	start := time.Now()
+	if _, err := engine.Open(t.Context(), path, engine.Options{Wait: 200 * time.Millisecond}); !errors.Is(err, engine.ErrLocked) || time.Since(start) < 200*time.Millisecond {
+		t.Errorf("%v after %v: want ErrLocked after 200 ms", err, time.Since(start))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := engine.Open(ctx, path, engine.Options{Wait: time.Hour}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("given up: %v", err)
+	}
+	opened := make(chan error)
+	go func() {
+		e, err := engine.Open(t.Context(), path, engine.Options{Wait: time.Hour})
+		if err == nil {
+			err = e.Close()
+		}
+		opened <- err
+	}()
+	c.kill()
+	if err := <-opened; err != nil {
+		t.Errorf("when the other is gone: %v", err)
+	}
 }
 
 // TestManyProcessesMakeOne: of many processes that open one new file at the same moment, one makes it at a time; the others wait for nothing, and are

@@ -24,6 +24,8 @@ type Options struct {
 	ReplaceModel bool
 	// ReadOnly opens the file for reading; other processes may read it too. Default false.
 	ReadOnly bool
+	// Wait is how long Open waits for a file that another process has. Default 0: ErrLocked at once.
+	Wait time.Duration
 	// Language of the tokenizer's stemmer and stop words, for a new file; an existing one keeps its own. Default "english".
 	Language string
 	// MaxText is how many bytes a memory's text may have, and each of its levels: all its words are indexed at once. Messages are not bounded: what is
@@ -107,6 +109,9 @@ func (o Options) validate() error {
 	}
 	if o.MemoryLimit < leastMemory {
 		errs = append(errs, invalid("MemoryLimit", o.MemoryLimit, fmt.Sprintf("%d (megabytes) or more", leastMemory)))
+	}
+	if o.Wait < 0 {
+		errs = append(errs, invalid("Wait", o.Wait, "0 or more"))
 	}
 	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
 		errs = append(errs, invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))

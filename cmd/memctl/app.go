@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 )
@@ -28,6 +29,7 @@ type app struct {
 
 	db, agent, model, lexical, config string
 	json, quiet                       bool
+	wait                              time.Duration
 
 	progress *progress // of the work under way; nil: none
 	running  bool      // flags and arguments were in order, the command itself is at work
@@ -177,7 +179,7 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 	bar := newProgress(a)
 	defer bar.stop()
 	o.Progress = bar.report
-	e, err := engine.Open(ctx, path, o)
+	e, err := a.open(ctx, path, o)
 	if err != nil {
 		return err
 	}
@@ -185,6 +187,24 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		a.note("%s", notice)
 	}
 	return errors.Join(do(e), e.Close()) // not deferred: an engine at work when it panics can't be closed
+}
+
+// unnoticed is how long is waited for a file before it is said.
+const unnoticed = 500 * time.Millisecond
+
+// open opens the file. One that another process has is waited for.
+func (a *app) open(ctx context.Context, path string, o engine.Options) (*engine.Engine, error) {
+	if a.wait < 0 {
+		return nil, usage("wait: %s; allowed: 0 or more", a.wait)
+	}
+	o.Wait = min(a.wait, unnoticed)
+	e, err := engine.Open(ctx, path, o)
+	if errors.Is(err, engine.ErrLocked) && a.wait > o.Wait {
+		a.note("Waiting for the file, %s at most: %v", a.wait, err)
+		o.Wait = a.wait - o.Wait
+		e, err = engine.Open(ctx, path, o)
+	}
+	return e, err
 }
 
 // path is the file's: --db, else MEMCTL_DB, else the user's own, whose folder is made with it.

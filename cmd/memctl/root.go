@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,7 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
 	f.StringVar(&a.model, "model", envOr("MEMCTL_MODEL", "static"), "embedding model: static, none, a folder or .table file, or a folder's name under $MEMCTL_MODELS")
 	f.StringVar(&a.lexical, "lexical", envOr("MEMCTL_LEXICAL", string(engine.PostingsBackend)), "where words are looked up: postings, or fts (see memctl lexical)")
+	f.DurationVar(&a.wait, "wait", waitByDefault, "how long to wait for a file that another process has; 0: not")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what was asked for, no notes and no progress")
 	complete(root, "model", []string{"static", "none"})
 	complete(root, "lexical", engine.LexicalBackends())
@@ -84,6 +86,9 @@ func settle(a *app, cmd *cobra.Command) {
 		}
 	}
 }
+
+// waitByDefault is longer than a command that writes little has the file.
+const waitByDefault = 5 * time.Second
 
 func envOr(name, otherwise string) string {
 	if value := os.Getenv(name); value != "" {
