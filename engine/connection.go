@@ -207,7 +207,9 @@ func checkArgs(args []any) error {
 		case []string:
 			err = checkTexts(named.Name, value)
 		case time.Time:
-			err = checkTime(named.Name, value)
+			if !value.Equal(year10000) { // the end of what is not bounded
+				err = checkTime(named.Name, value)
+			}
 		}
 		if err != nil {
 			return err

@@ -91,7 +91,7 @@ func (d *Description) standing() string {
 
 func (d *Description) message(b *strings.Builder) {
 	m := d.Message
-	fmt.Fprintf(b, "number %d, %s%s, %s, %s; %s\n", m.Seq, m.Role, map[bool]string{true: " " + m.Speaker}[m.Speaker != ""], stamp(m.SaidAt, d.location),
+	fmt.Fprintf(b, "number %d, %s%s, %s, %s; %s\n", m.Seq, m.Role, map[bool]string{true: " " + byline(m.Speaker, "")}[m.Speaker != ""], stamp(m.SaidAt, d.location),
 		counted(m.Tokens, "token"), d.standing())
 	for i := range m.Blocks {
 		block := &m.Blocks[i]

@@ -220,7 +220,7 @@ func (x *inquiry) answer(ctx context.Context) error {
 	input := prompts.AnswerInput{Question: x.request.Prompt, TargetTokens: x.request.MaxTokens}
 	for _, excerpt := range x.inTime() {
 		input.Excerpts = append(input.Excerpts, prompts.Excerpt{ID: excerpt.citation(), Text: fmt.Sprintf("%s, %s: %s",
-			or(excerpt.Message.Speaker, excerpt.Message.Role), x.stamp(excerpt.Message.SaidAt), excerpt.Message.whole())})
+			byline(excerpt.Message.Speaker, excerpt.Message.Role), x.stamp(excerpt.Message.SaidAt), excerpt.Message.whole())})
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(x.engine.opts.Conversation.SummaryTimeout))
 	defer cancel()
@@ -257,7 +257,7 @@ func (x *inquiry) text() string {
 	fmt.Fprintf(&b, "%s, %s. %s", counted(len(x.result.Excerpts), "excerpt"), counted(x.result.Tokens, "token"), untrusted)
 	for _, excerpt := range x.inTime() {
 		m := excerpt.Message
-		fmt.Fprintf(&b, "\n%s, %s: %s [%s]\n", or(m.Speaker, m.Role), x.stamp(m.SaidAt), m.whole(), excerpt.citation())
+		fmt.Fprintf(&b, "\n%s, %s: %s [%s]\n", byline(m.Speaker, m.Role), x.stamp(m.SaidAt), m.whole(), excerpt.citation())
 	}
 	if x.result.Truncated {
 		b.WriteString("\nMore was found than fits.\n")

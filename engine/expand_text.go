@@ -36,7 +36,7 @@ func (i *ExpandedItem) text(at *time.Location) string {
 		return fmt.Sprintf("[%s] %s of depth %d, %s, %s\n%s\n", s.ID, s.Kind, s.Depth, span(s.EarliestAt, s.LatestAt, at), counted(s.Messages, "message"), s.Text)
 	}
 	m := i.Message
-	return fmt.Sprintf("[%s] %s, %s\n%s\n", m.ID, or(m.Speaker, m.Role), stamp(m.SaidAt, at), m.whole())
+	return fmt.Sprintf("[%s] %s, %s\n%s\n", m.ID, byline(m.Speaker, m.Role), stamp(m.SaidAt, at), m.whole())
 }
 
 // whole is all that a message says: its text, its caption, and what tools were given and gave.

@@ -52,7 +52,7 @@ func loadFTS(ctx context.Context, execer driver.ExecerContext, o Options) error 
 		err = execText(ctx, execer, sqlfiles.Query("fts_load_installed"))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: it is not installed, and can't be fetched; name its file with Options.FTS (memctl: MEMCTL_FTS): %w", ErrNoFTS, err)
+		return fmt.Errorf("%w: it is not installed, and can't be fetched; name its file with Options.FTS: %w", ErrNoFTS, err)
 	}
 	return nil
 }

@@ -257,7 +257,7 @@ func (g *grep) settle(ctx context.Context, c *connection) error {
 // asked is where and when to search, as the queries want it.
 func (g *grep) asked() []any {
 	return []any{sql.Named("conversations", g.conversations), sql.Named("since", orTime(g.request.Since, year1)),
-		sql.Named("until", orTime(g.request.Before, year9999))}
+		sql.Named("until", orTime(g.request.Before, year10000))}
 }
 
 // keep takes a hit unless it has been found before.

@@ -164,7 +164,7 @@ func (r *GrepResult) Text() string {
 		b.WriteString(untrusted)
 	}
 	for i, h := range r.Hits {
-		line := fmt.Sprintf("[%s] (%s, %s", h.ID, or(h.Speaker, h.Role), stamp(h.At, r.location))
+		line := fmt.Sprintf("[%s] (%s, %s", h.ID, byline(h.Speaker, h.Role), stamp(h.At, r.location))
 		if h.Summary != "" {
 			line += ", in " + h.Summary
 		}

@@ -216,7 +216,7 @@ func (g *grep) rank(ctx context.Context, c *connection, page int) (all []candida
 	}
 	kinds := slices.DeleteFunc(filterArg(r.Kinds), func(kind string) bool { return kind == string(MemoryKind) })
 	err = c.appendTemp("grep_asked", []driver.Value{g.everywhere, append([]string{}, g.conversations...), kinds, len(kinds) < len(r.Kinds),
-		filterArg(g.scopes), g.engine.now(), orTime(r.Since, year1), orTime(r.Before, year9999), g.words.must(), int64(page), r.Order == ByNewest})
+		filterArg(g.scopes), g.engine.now(), orTime(r.Since, year1), orTime(r.Before, year10000), g.words.must(), int64(page), r.Order == ByNewest})
 	if err != nil {
 		return nil, err
 	}

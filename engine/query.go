@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -78,14 +79,18 @@ func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(column
 		if err := c.harmless(ctx, r.SQL); err != nil {
 			return err
 		}
-		if bounded := boundedQuery(r.SQL, r.Rows); c.harmless(ctx, bounded) == nil {
-			r.SQL = bounded
+		before := 0 // lines of ours before the query's
+		if bounded, linesBefore := boundedQuery(r.SQL, r.Rows); c.harmless(ctx, bounded) == nil {
+			r.SQL, before = bounded, linesBefore
 		}
 		cut, err = c.rowsOf(ctx, r, func(columns []string, row []any) error {
 			own = each(columns, row)
 			return own
 		})
 		if err != nil && own == nil && ctx.Err() == nil && !damaged(err) {
+			if before > 0 {
+				err = renumbered{err, before}
+			}
 			return fmt.Errorf("%w: sql: %w", ErrInvalid, err)
 		}
 		return err
@@ -95,10 +100,33 @@ func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(column
 
 // boundedQuery asks for one row more than the limit. What can't stand in brackets, such as a query with a comment after its
 // semicolon, has to go without.
-func boundedQuery(query string, limit int) string {
+func boundedQuery(query string, limit int) (bounded string, linesBefore int) {
+	frame := sqlfiles.Query("bounded")
+	ours, _, _ := strings.Cut(frame, "{query}")
 	rows := min(limit, math.MaxInt-1) + 1
-	return strings.NewReplacer("{query}", strings.TrimRight(query, "; \t\r\n"), "{rows}", strconv.Itoa(rows)).Replace(sqlfiles.Query("bounded"))
+	bounded = strings.NewReplacer("{query}", strings.TrimRight(query, "; \t\r\n"), "{rows}", strconv.Itoa(rows)).Replace(frame)
+	return bounded, strings.Count(ours, "\n")
 }
+
+// renumbered is an error of a bounded query that names the lines as the query itself has them.
+type renumbered struct {
+	error
+	before int
+}
+
+var lineNumber = regexp.MustCompile(`(?m)^LINE (\d+):`)
+
+func (e renumbered) Error() string {
+	return lineNumber.ReplaceAllStringFunc(e.error.Error(), func(found string) string {
+		n, err := strconv.Atoi(lineNumber.FindStringSubmatch(found)[1])
+		if err != nil {
+			return found
+		}
+		return fmt.Sprintf("LINE %d:", max(n-e.before, 1))
+	})
+}
+
+func (e renumbered) Unwrap() error { return e.error }
 
 // rowsOf runs a statement that was judged.
 func (c *connection) rowsOf(ctx context.Context, r QueryRequest, each func(columns []string, row []any) error) (cut string, err error) {

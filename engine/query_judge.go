@@ -23,11 +23,15 @@ func (c *connection) harmless(ctx context.Context, query string) error {
 	}
 	var tree struct {
 		Error      bool   `json:"error"`
+		Type       string `json:"error_type"`
 		Message    string `json:"error_message"`
 		Statements []any  `json:"statements"`
 	}
 	if err := decode([]byte(serialized), &tree); err != nil {
 		return fmt.Errorf("%w: sql: %v", ErrInvalid, err)
+	}
+	if tree.Error && tree.Type == "not implemented" { // what it can't serialize is no SELECT
+		return invalid("sql", query, "one SELECT")
 	}
 	if tree.Error {
 		return fmt.Errorf("%w (%s)", invalid("sql", query, "one SELECT"), tree.Message)

@@ -169,3 +169,24 @@ func TestQueryCancelled(t *testing.T) {
 		t.Errorf("after a cancelled query: %v", err)
 	}
 }
+
+// TestQueryLines: an error counts the lines of the statement as it was given, and says nothing of how it is judged.
+func TestQueryLines(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	for query, says := range map[string]string{
+		"SELECT nothing FROM memories":                     "LINE 1: SELECT nothing",
+		"SELECT text\nFROM memories\nWHERE nothing":        "LINE 3: WHERE nothing",
+		"SELECT nothing FROM memories; -- with a comment":  "LINE 1: SELECT nothing",
+		"SELECT 'LINE 7: x'::INTEGER AS n\nFROM range(1);": "",
+	} {
+		_, err := e.Query(t.Context(), query, 1)
+		if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", query, err, says)
+		}
+	}
+	_, err := e.Query(t.Context(), "DELETE FROM memories", 1)
+	if err == nil || !strings.HasSuffix(err.Error(), "allowed: one SELECT") {
+		t.Errorf("%v", err)
+	}
+}

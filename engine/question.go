@@ -35,8 +35,8 @@ const (
 
 // A time without a bound, as a parameter.
 var (
-	year1    = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
-	year9999 = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	year1     = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	year10000 = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
 // settle finds out what is asked, as far as that needs no database; goOn is false when the question asks for nothing.
@@ -162,9 +162,9 @@ func (r *recall) askTable(ctx context.Context, c *connection) error {
 		}
 	}
 	return c.appendTemp("asking", []driver.Value{
-		r.at, orTime(utc(q.AsOf), year9999), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)), int64(r.offers()),
+		r.at, orTime(utc(q.AsOf), year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)), int64(r.offers()),
 		filterArg(q.Kinds), filterArg(r.scopes), filterArg(r.conversations), filterArg(q.Categories), filterArg(q.Tiers), len(r.tags) > 0, false,
-		orTime(utc(q.Since), year1), orTime(utc(q.Until), year9999), append([]string{}, r.question.words...), froms, untils,
+		orTime(utc(q.Since), year1), orTime(utc(q.Until), year10000), append([]string{}, r.question.words...), froms, untils,
 	})
 }
 

@@ -189,11 +189,16 @@ func plainText(blocks []Block) string {
 	return strings.Join(lines, "\n")
 }
 
+// byline is who said a message, on one line: a name with line breaks would pass for a message of its own.
+func byline(speaker, role string) string {
+	return or(strings.Join(strings.Fields(speaker), " "), role)
+}
+
 // heading says whose a message is, and when it was said.
 func (m *AssembledMessage) heading() string {
 	line := m.Role
-	if m.Speaker != "" {
-		line += " (" + m.Speaker + ")"
+	if speaker := byline(m.Speaker, ""); speaker != "" {
+		line += " (" + speaker + ")"
 	}
 	if !m.SaidAt.IsZero() {
 		line += ", " + m.SaidAt.Format("2006-01-02 15:04 MST")

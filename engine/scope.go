@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"regexp"
@@ -39,6 +40,14 @@ func (s Scopes) Valid(scope string) bool {
 		}
 	}
 	return false
+}
+
+// Check says of a scope that is not valid what is allowed. Errors: ErrBadScope.
+func (s Scopes) Check(scope string) error {
+	if s.Valid(scope) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s; allowed: global, agent:x, user:x, project:x, custom:x, reflection:agent:x of at most %d characters, or a defined scope", ErrBadScope, quote(scope), maxScope)
 }
 
 // internal reports whether a caller may use every scope: no agent, or one of the reserved ids.
@@ -86,8 +95,8 @@ func (s Scopes) ForWriting(agent, asked string) (string, error) {
 	default:
 		scope = or(s.Default, globalScope)
 	}
-	if !s.Valid(scope) {
-		return "", fmt.Errorf("%w: %s; allowed: global, agent:x, user:x, project:x, custom:x, reflection:agent:x of at most %d characters, or a defined scope", ErrBadScope, quote(scope), maxScope)
+	if err := s.Check(scope); err != nil {
+		return "", err
 	}
 	if !s.Allows(agent, scope) {
 		return "", fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, scope)
@@ -154,6 +163,18 @@ func (e *Engine) Scopes() Scopes {
 	s := *e.scopes.Load()
 	s.Definitions, s.Access = maps.Clone(s.Definitions), maps.Clone(s.Access)
 	return s
+}
+
+// UnusedScopes gives those of the scopes that no memory and no conversation is in, forgotten and archived ones counted too.
+func (e *Engine) UnusedScopes(ctx context.Context, scopes []string) (unused []string, err error) {
+	if err := checkTexts("scopes", scopes); err != nil {
+		return nil, fmt.Errorf("unused scopes: %w", err)
+	}
+	err = e.read(ctx, "unused scopes", func(c *connection) error {
+		unused, err = idList(ctx, c, "scopes_unused", sql.Named("scopes", scopes))
+		return err
+	})
+	return unused, err
 }
 
 // SetScopes stores new scopes in the file; when they are not valid, the old ones stay.

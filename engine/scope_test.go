@@ -275,3 +275,25 @@ func TestScopesGuardEveryVerb(t *testing.T) {
 		t.Errorf("export: %d, %v, %s", n, err, out.String())
 	}
 }
+
+func TestUnusedScopes(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	m := stored(t, e, engine.RememberRequest{Text: "x", Scope: "user:ines"})
+	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: m.ID}); err != nil {
+		t.Fatal(err)
+	}
+	appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "project:yard", Messages: []engine.Message{{Text: "x"}}})
+	got, err := e.UnusedScopes(t.Context(), []string{"user:teo", "project:yard", "", "user:ines", "global"})
+	if diff := cmp.Diff([]string{"user:teo", "", "global"}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if _, err := e.UnusedScopes(t.Context(), []string{"\xff"}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("no UTF-8: %v", err)
+	}
+	for scope, want := range map[string]error{"global": nil, "user:x": nil, "nonsense": engine.ErrBadScope, "": engine.ErrBadScope, "user:": engine.ErrBadScope} {
+		if err := e.Scopes().Check(scope); !errors.Is(err, want) {
+			t.Errorf("check %q: %v, want %v", scope, err, want)
+		}
+	}
+}

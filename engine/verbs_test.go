@@ -30,6 +30,7 @@ func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]erro
 	}
 	_, errs["Remember"] = e.Remember(ctx, request)
 	_, errs["RememberMany"] = e.RememberMany(ctx, []engine.RememberRequest{request})
+	_, errs["UnusedScopes"] = e.UnusedScopes(ctx, []string{"global"})
 	_, errs["Get"] = e.Get(ctx, engine.GetRequest{ID: id})
 	_, errs["List"] = e.List(ctx, engine.ListRequest{})
 	_, errs["Update"] = e.Update(ctx, engine.UpdateRequest{ID: id, Text: &text})

@@ -30,6 +30,7 @@ type app struct {
 	db, agent, model, lexical, config string
 	json, quiet                       bool
 	wait                              time.Duration
+	scope                             scopeFlag // of the command, where it has one
 
 	progress *progress // of the work under way; nil: none
 	running  bool      // flags and arguments were in order, the command itself is at work
@@ -60,9 +61,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	switch {
 	case errors.Is(err, errReported):
 	case a.json:
-		json.NewEncoder(a.stderr).Encode(map[string]string{"error": err.Error()})
+		json.NewEncoder(a.stderr).Encode(map[string]string{"error": worded(err)})
 	default:
-		fmt.Fprintf(a.stderr, "memctl: %s\n", printable(err.Error()))
+		fmt.Fprintf(a.stderr, "memctl: %s\n", printable(worded(err)))
 		if code == exitUsage {
 			fmt.Fprintf(a.stderr, "See `%s --help`.\n", cmd.CommandPath())
 		}
@@ -185,6 +186,9 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 	}
 	for _, notice := range e.Notices() {
 		a.note("%s", notice)
+	}
+	if err := a.checkScopes(ctx, e); err != nil {
+		return errors.Join(err, e.Close())
 	}
 	return errors.Join(do(e), e.Close()) // not deferred: an engine at work when it panics can't be closed
 }

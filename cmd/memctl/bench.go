@@ -13,6 +13,8 @@ func newBenchCommand(a *app) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure quality and speed",
 		Long:  "Bench measures in a new file among the temporary ones, which is gone afterwards; --db is not touched.",
+		Example: `  memctl bench recall
+  memctl bench conversation --json`,
 	}
 	cmd.AddCommand(newBenchLocomoCommand(a), newBenchRecallCommand(a), newBenchConversationCommand(a), newBenchCompactionCommand(a))
 	return cmd

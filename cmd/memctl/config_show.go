@@ -22,6 +22,8 @@ MEMCTL_LLM_MODEL for a key of the table [llm].
 
 The file is --config, else MEMCTL_CONFIG, else mallard/config.toml in your configuration folder. It is TOML, with the tables
 [conversation] and [llm]. A key that is not known is an error.`,
+		Example: `  memctl config show
+  MEMCTL_LLM_PROVIDER=openai memctl config show --json`,
 	}
 	cmd.AddCommand(newConfigShowCommand(a))
 	return cmd

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,6 +60,9 @@ func (a *app) completeConversation(cmd *cobra.Command, args []string, _ string) 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	a.quiet = true
+	if a.checkAgent(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
 	err := a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 		all, err := e.Conversations(cmd.Context(), a.agent)
 		for _, c := range all {
@@ -133,7 +135,7 @@ func (a *app) printMessages(messages []*engine.Message, r engine.MessagesRequest
 		if m.SetAside != "" {
 			aside = "  (set aside: " + string(m.SetAside) + ")"
 		}
-		a.printf("%d  %s  %s%s\n", m.Seq, minute(m.SaidAt), printable(cmp.Or(m.Speaker, m.Role)), aside)
+		a.printf("%d  %s  %s%s\n", m.Seq, minute(m.SaidAt), byline(m.Speaker, m.Role), aside)
 		if m.Text != "" {
 			a.printf("%s", indent(m.Text, "   ", a.width()))
 		}

@@ -35,6 +35,11 @@ those whose compaction was put off.`,
 			if pending == (len(args) == 1) {
 				return usage("give the name of a conversation, or --pending")
 			}
+			if pending {
+				if err := a.wholeFile("--pending"); err != nil {
+					return err
+				}
+			}
 			return a.with(cmd.Context(), canWrite|canEmbed|canAsk, func(e *engine.Engine) error {
 				if pending {
 					done, err := e.CompactPending(cmd.Context())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -46,7 +45,7 @@ others of its session key, or without NAME in all.`,
 				if err != nil {
 					return err
 				}
-				return a.answer(v, func() { a.printGrep(v) })
+				return a.answer(v, func() { a.printGrep(v, r) })
 			})
 		},
 	}
@@ -66,23 +65,31 @@ others of its session key, or without NAME in all.`,
 	return cmd
 }
 
-func (a *app) printGrep(v *engine.GrepResult) {
-	if len(v.Hits) == 0 {
+func (a *app) printGrep(v *engine.GrepResult, r engine.GrepRequest) {
+	switch {
+	case len(v.Hits) == 0 && r.Mode != engine.GrepRegex && mayBePattern(r.Pattern):
+		a.note("Nothing found. PATTERN was taken for words; --regex finds parts of words, and patterns.")
+	case len(v.Hits) == 0:
 		a.note("Nothing found.")
-	} else {
+	default:
 		t := a.table("id", "said", "by", "above", "text")
 		for _, h := range v.Hits {
 			above := ""
 			if h.Summary != "" {
 				above = engine.ShortID(h.Summary)
 			}
-			t.AppendRow([]any{engine.ShortID(h.ID), minute(h.At), printable(cmp.Or(h.Speaker, h.Role)), above, line(h.Snippet, a.width()-55)})
+			t.AppendRow([]any{engine.ShortID(h.ID), minute(h.At), byline(h.Speaker, h.Role), above, line(h.Snippet, a.width()-55)})
 		}
 		t.Render()
 	}
 	if v.Truncated {
 		a.note("The time ran out: there may be more. --deadline gives it more.")
 	}
+}
+
+// mayBePattern reports whether a regular expression may find what words did not: one word may be a part of others.
+func mayBePattern(pattern string) bool {
+	return len(strings.Fields(pattern)) == 1 || strings.ContainsAny(pattern, `\[](){}*+|^$`)
 }
 
 func newConversationDescribeCommand(a *app) *cobra.Command {

@@ -97,9 +97,9 @@ func joined[T any](list []T, say func(T) string) string {
 // sentences give the reasons for a hit.
 func sentences(c engine.Candidate, x *engine.Explanation) (all []string) {
 	if x.Speaker != nil && x.Speaker.Name == x.Speaker.Asked {
-		all = append(all, fmt.Sprintf("Said by %s, whom the question names.", x.Speaker.Name))
+		all = append(all, fmt.Sprintf("Said by %s, whom the question names.", byline(x.Speaker.Name, "")))
 	} else if x.Speaker != nil {
-		all = append(all, fmt.Sprintf("Said by %s; the question names %s.", x.Speaker.Name, x.Speaker.Asked))
+		all = append(all, fmt.Sprintf("Said by %s; the question names %s.", byline(x.Speaker.Name, ""), byline(x.Speaker.Asked, "")))
 	}
 	if x.Date != nil {
 		all = append(all, dateSentence(x.Date))
@@ -179,7 +179,7 @@ var places = map[int]string{-2: "Two before it", -1: "Just before it", 1: "Just 
 
 // said is who said a neighbour, and what, and what that brings.
 func said(n engine.Neighbour, brings string) string {
-	s := strings.TrimSpace(fmt.Sprintf("%s “%s”", n.Speaker, n.Snippet))
+	s := strings.TrimSpace(fmt.Sprintf("%s “%s”", byline(n.Speaker, ""), n.Snippet))
 	if brings == "" {
 		return s
 	}

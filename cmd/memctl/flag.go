@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,13 +32,60 @@ func (d *date) String() string {
 
 func (d *date) Type() string { return "DATE" }
 
+// allowedDates leave out the year 1, whose first moment counts as no time at all.
+const allowedDates = "2026-05-01 or 2026-05-01T14:30:00Z, in the years 2 to 9999"
+
+var errNotAllowed = errors.New("not allowed")
+
 func parseDate(s string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), nil
+		t, err := time.Parse(layout, s)
+		if t = t.UTC(); err == nil && t.Year() >= 2 && t.Year() <= 9999 {
+			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no date; allowed: 2026-05-01 or 2026-05-01T14:30:00Z", s)
+	return time.Time{}, errNotAllowed
+}
+
+// share is a flag for a number from 0 to 1.
+type share float64
+
+// shareOf makes a flag that sets dest, which has its default already.
+func shareOf(dest *float64) *share { return (*share)(dest) }
+
+func (x *share) Set(s string) error {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n >= 0 && n <= 1) { // NaN is not
+		return errNotAllowed
+	}
+	*x = share(n)
+	return nil
+}
+
+func (x *share) String() string { return strconv.FormatFloat(float64(*x), 'g', -1, 64) }
+
+func (x *share) Type() string { return "SHARE" }
+
+// allowedValues says what a flag takes, by its type.
+var allowedValues = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true, false", "duration": "a time such as 2s or 10m",
+	(*date)(nil).Type(): allowedDates, (*share)(nil).Type(): "a number from 0 to 1",
+}
+
+// flagError names a flag, its value and what is allowed, as all errors do, in place of how Go reads a value.
+func flagError(_ *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	name, allowed := wrong.GetFlag().Name, allowedValues[wrong.GetFlag().Value.Type()]
+	switch {
+	case allowed == "":
+		return fmt.Errorf("%s: %w", name, wrong.Unwrap())
+	case errors.Is(err, strconv.ErrRange):
+		allowed += " of fewer digits"
+	}
+	return fmt.Errorf("%s is %q; allowed: %s", name, wrong.GetValue(), allowed)
 }
 
 // words is a flag that may be given several times, or once with commas.

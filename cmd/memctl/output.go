@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -81,6 +82,11 @@ func (a *app) width() int {
 // line is text on one line of at most width columns.
 func line(s string, width int) string {
 	return text.Snip(strings.Join(strings.Fields(printable(s)), " "), max(width, 20), "…")
+}
+
+// byline is who said a message, on one line: a name with line breaks would pass for a message of its own.
+func byline(speaker, role string) string {
+	return strings.Join(strings.Fields(printable(cmp.Or(strings.TrimSpace(speaker), role))), " ")
 }
 
 // printable leaves out what would steer a terminal.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -173,7 +172,7 @@ func (a *app) printHits(hits []engine.Hit) {
 // from says where a hit is from: a memory's scope, or who said a message.
 func from(h engine.Hit) string {
 	if h.Kind == engine.MessageKind {
-		return cmp.Or(h.Speaker, h.Role)
+		return byline(h.Speaker, h.Role)
 	}
 	return h.Scope
 }

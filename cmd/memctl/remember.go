@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
@@ -28,7 +30,9 @@ func newRememberCommand(a *app) *cobra.Command {
 				return err
 			}
 			r.Agent = a.agent
-			detail.fill(cmd, &r)
+			if err := detail.fill(cmd, &r); err != nil {
+				return err
+			}
 			return a.with(cmd.Context(), canWrite|canEmbed|canCreate, func(e *engine.Engine) error {
 				result, err := e.Remember(cmd.Context(), r)
 				if err != nil {
@@ -53,13 +57,13 @@ type detailFlags struct{ importance, confidence float64 }
 
 // newDetailFlags gives cmd the flags that describe a new memory.
 func newDetailFlags(cmd *cobra.Command, r *engine.RememberRequest) *detailFlags {
-	var d detailFlags
+	d := detailFlags{importance: 0.7, confidence: 0.7}
 	f := cmd.Flags()
 	f.StringVar(&r.Scope, "scope", "", "who shares it: global, user:x, project:x, agent:x, custom:x")
 	f.StringVar((*string)(&r.Category), "category", "", "profile, preference, entity, event, case or pattern")
 	f.StringVar((*string)(&r.Tier), "tier", "", "how slowly it fades: core, working (default) or peripheral")
-	f.Float64Var(&d.importance, "importance", 0.7, "0 to 1")
-	f.Float64Var(&d.confidence, "confidence", 0.7, "0 to 1")
+	f.Var(shareOf(&d.importance), "importance", "0 to 1")
+	f.Var(shareOf(&d.confidence), "confidence", "0 to 1")
 	f.StringVar(&r.L0, "l0", "", "the memory in one line (default the text)")
 	f.StringVar(&r.L1, "l1", "", "an overview in Markdown")
 	f.StringVar(&r.L2, "l2", "", "the full story (default the text)")
@@ -74,9 +78,23 @@ func newDetailFlags(cmd *cobra.Command, r *engine.RememberRequest) *detailFlags 
 	return &d
 }
 
-func (d *detailFlags) fill(cmd *cobra.Command, r *engine.RememberRequest) {
+func (d *detailFlags) fill(cmd *cobra.Command, r *engine.RememberRequest) error {
 	r.Importance = given(cmd, "importance", d.importance)
 	r.Confidence = given(cmd, "confidence", d.confidence)
+	from := r.ValidFrom
+	if from.IsZero() {
+		from = r.CreatedAt
+	}
+	return checkExpiry(r.ValidUntil, from)
+}
+
+// checkExpiry refuses an end before the beginning: no recall could find such a memory, as of whatever day. Where no beginning is given it is now, and
+// what has expired by then may be kept as history.
+func checkExpiry(until, from time.Time) error {
+	if until.IsZero() || from.IsZero() || !until.Before(from) {
+		return nil
+	}
+	return usage("valid-until is %s; allowed: %s, from which on it is valid, or later", until.Format(time.RFC3339), from.Format(time.RFC3339))
 }
 
 // printRemembered says what became of a memory; with --quiet only its whole id, for scripts.

@@ -19,12 +19,22 @@ func newRootCommand(a *app) *cobra.Command {
 The file is --db, else the environment variable MEMCTL_DB, else mallard/mallard.db in your data folder. It is a DuckDB
 database that any analyst's tool can read. One process at a time may write it; memctl snapshot makes a copy for readers.
 
+With --agent a command acts within the scopes of that agent; those that act on the whole file refuse it.
+
 Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the work failed, 2 for wrong usage.`,
 		Example: `  memctl demo
   memctl remember "Ines is allergic to penicillin" --scope user:ines --category profile
   memctl recall "what is Ines allergic to?"`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+	}
+	version := newVersionCommand(a)
+	showVersion := root.Flags().Bool("version", false, version.Short)
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*showVersion {
+			return cmd.Help()
+		}
+		return version.RunE(cmd, args)
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&a.db, "db", "", "the memory file (default $MEMCTL_DB, else mallard/mallard.db in your data folder)")
@@ -49,12 +59,12 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newDoctorCommand(a), newRecoverCommand(a),
 		newIndexCommand(a), newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a), newConfigCommand(a))
 	add(root, "ranking", newWeightsCommand(a), newLexicalCommand(a), newModelCommand(a), newBenchCommand(a))
-	add(root, "", newDemoCommand(a), newVersionCommand(a), newRecoverReaderCommand(a))
+	add(root, "", newDemoCommand(a), version, newRecoverReaderCommand(a))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		settle(a, cmd)
-	}
+	exemplify(root)
+	root.SetFlagErrorFunc(flagError)
+	settle(a, root)
 	return root
 }
 
@@ -65,7 +75,22 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// settle makes a command note that it runs, and one that only has subcommands ask for one of them.
+// exemplify gives an example to the commands that cobra makes.
+func exemplify(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Example = "  memctl help recall"
+		case "completion":
+			cmd.Example = "  memctl completion bash > ~/.local/share/bash-completion/completions/memctl"
+			for _, shell := range cmd.Commands() {
+				shell.Example = "  memctl completion " + shell.Name() + " > completion-for-memctl"
+			}
+		}
+	}
+}
+
+// settle makes a command note that it runs, and for whom and within which scopes, and one that only has subcommands ask for one of them.
 func settle(a *app, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		settle(a, sub)
@@ -74,6 +99,10 @@ func settle(a *app, cmd *cobra.Command) {
 	case do != nil:
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			a.running = true
+			if err := a.checkAgent(cmd); err != nil {
+				return err
+			}
+			a.scope = scopeFlagOf(cmd)
 			return do(cmd, args)
 		}
 	case cmd.Run == nil:

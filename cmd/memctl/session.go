@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,9 @@ func newSessionCommand(a *app) *cobra.Command {
 		Long: `Session brings in what agent hosts write down: Claude Code, Codex, OpenClaw, and plain JSON Lines of role, content and time. Each
 session becomes a conversation that keeps every line; what the host summarised is shown as its summary, and what was edited
 away stays findable. A transcript can be read as often as one likes: nothing is stored twice.`,
+		Example: `  memctl session import --host claude
+  memctl session watch ~/.codex/sessions
+  memctl session list`,
 	}
 	cmd.AddCommand(newSessionImportCommand(a), newSessionWatchCommand(a), newSessionListCommand(a))
 	return cmd
@@ -29,8 +33,8 @@ func newSessionImportCommand(a *app) *cobra.Command {
 		Use:   "import [PATH…]",
 		Short: "Read transcripts into conversations",
 		Long: `Import reads transcripts: files, or all in folders. With --host and no path it reads the folders that the host keeps its own in.
-A line that can't be read is left out and reported with its number, and so is a file; the exit code is then 1. A last line
-that is only half written is left for the next time.`,
+A line that can't be read is left out and reported with its number, and so is a file; the exit code is then 1, and also where no file was a
+transcript. A last line that is only half written is left for the next time.`,
 		Example: `  memctl session import --host claude
   memctl session import ~/.codex/sessions --scope project:harbor
   memctl session import talk.jsonl --redact --json`,
@@ -48,7 +52,7 @@ that is only half written is left for the next time.`,
 				if err := a.answer(report, func() { a.printSessions(report) }); err != nil {
 					return err
 				}
-				if report.Failed+report.Skipped > 0 {
+				if report.Failed+report.Skipped > 0 || nothingRead(report) {
 					return errReported
 				}
 				return nil
@@ -58,6 +62,11 @@ that is only half written is left for the next time.`,
 	sessionFlags(cmd.Flags(), &r.Host, &r.Scope, &r.Redact)
 	complete(cmd, "host", session.Hosts())
 	return cmd
+}
+
+// nothingRead reports whether none of the files is a transcript, or there are no files.
+func nothingRead(r *session.Report) bool {
+	return !slices.ContainsFunc(r.Files, func(f session.FileReport) bool { return f.Ignored == "" && f.Error == "" })
 }
 
 // sessionFlags are those of commands that read transcripts.
@@ -80,7 +89,16 @@ func (a *app) printSessions(r *session.Report) {
 			ingested = f.IngestedAt
 		}
 	}
-	if passed > 0 {
+	switch {
+	case len(r.Files) == 0:
+		a.note("There are no transcripts there: no files of the name *.jsonl or *.jsonl.zst.")
+	case nothingRead(r):
+		for _, f := range r.Files {
+			if f.Ignored != "" {
+				a.printf("%s: passed over: %s\n", printable(f.Path), printable(f.Ignored))
+			}
+		}
+	case passed > 0:
 		a.note("%s passed over, which tell of no session; --json says why.", plural(passed, "file was", "files were"))
 	}
 	if !ingested.IsZero() {

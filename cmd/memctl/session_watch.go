@@ -2,6 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,12 +15,34 @@ import (
 	"github.com/mallardmem/mallard/engine/session"
 )
 
+// followable leaves out what is not there and has no name of a transcript that may come, and says so: a folder that is misspelt would be waited for
+// in silence.
+func (a *app) followable(paths []string) (there []string, err error) {
+	var errs []error
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(strings.TrimSuffix(path, ".zst"), ".jsonl") {
+			errs = append(errs, fmt.Errorf("%s: %w; allowed: a folder that is there, or a file of the name *.jsonl, which may come later", path, fs.ErrNotExist))
+			continue
+		}
+		there = append(there, path)
+	}
+	if len(there) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	for _, err := range errs {
+		fmt.Fprintf(a.stderr, "memctl: not followed: %s\n", printable(err.Error()))
+	}
+	return there, nil
+}
+
 func newSessionWatchCommand(a *app) *cobra.Command {
 	var r session.WatchRequest
 	cmd := &cobra.Command{
 		Use:   "watch [PATH…]",
 		Short: "Follow transcripts while they grow",
-		Long: `Watch imports transcripts and then follows them: files, also such as do not exist yet, and folders with all that comes into them.
+		Long: `Watch imports transcripts and then follows them: files, also such as do not exist yet when their name is that of a transcript (*.jsonl), and
+folders with all that comes into them.
 It runs until it is interrupted, and holds the memory file alone meanwhile. Stop it whenever you like: the next watch or import
 goes on where it was. With --json it prints one line for every file that brought something.`,
 		Example: `  memctl session watch --host claude
@@ -24,7 +51,11 @@ goes on where it was. With --json it prints one line for every file that brought
 			if len(args) == 0 && r.Host == "" {
 				return usage("name files or folders, or a --host")
 			}
-			r.Paths, r.Agent = args, a.agent
+			there, err := a.followable(args)
+			if err != nil {
+				return err
+			}
+			r.Paths, r.Agent = there, a.agent
 			r.Report = func(f session.FileReport) {
 				if a.json {
 					json.NewEncoder(a.stdout).Encode(f) // a reader that went away ends the program by itself

@@ -22,7 +22,9 @@ and is found again with recall --as-of. Scope, category and fact key are those o
 				return err
 			}
 			r.ID, r.By.Agent = args[0], a.agent
-			detail.fill(cmd, &r.By)
+			if err := detail.fill(cmd, &r.By); err != nil {
+				return err
+			}
 			return a.with(cmd.Context(), canWrite|canEmbed, func(e *engine.Engine) error {
 				result, err := e.Supersede(cmd.Context(), r)
 				if err != nil {

@@ -37,11 +37,20 @@ its own is their default too. When something is true that was not true before, u
 			} else if validUntil != "" {
 				t, err := parseDate(validUntil)
 				if err != nil {
-					return usage("valid-until: %w, or never", err)
+					return usage("valid-until is %q; allowed: %s, or never", validUntil, allowedDates)
 				}
 				r.ValidUntil = &t
 			}
 			return a.with(cmd.Context(), canWrite|canEmbed, func(e *engine.Engine) error {
+				if r.ValidUntil != nil {
+					m, err := e.Get(cmd.Context(), engine.GetRequest{ID: r.ID, Agent: r.Agent})
+					if err != nil {
+						return err
+					}
+					if err := checkExpiry(*r.ValidUntil, m.ValidFrom); err != nil {
+						return err
+					}
+				}
 				m, err := e.Update(cmd.Context(), r)
 				if err != nil {
 					return err
@@ -60,8 +69,8 @@ its own is their default too. When something is true that was not true before, u
 	f.StringVar(&tier, "tier", "", "core, working or peripheral")
 	f.StringVar(&state, "state", "", "pending, confirmed or archived")
 	f.StringVar(&layer, "layer", "", "durable, working, reflection or archive")
-	f.Float64Var(&importance, "importance", 0, "0 to 1; confidence becomes the same unless it is given too")
-	f.Float64Var(&confidence, "confidence", 0, "0 to 1")
+	f.Var(shareOf(&importance), "importance", "0 to 1; confidence becomes the same unless it is given too")
+	f.Var(shareOf(&confidence), "confidence", "0 to 1")
 	f.StringVar(&validUntil, "valid-until", "", "when it expires: a date, or never")
 	f.StringVar(&factKey, "fact-key", "", "the slot that a newer memory would replace")
 	complete(cmd, "category", engine.Categories())

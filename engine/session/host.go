@@ -40,7 +40,7 @@ var errDetected = errors.New("detected")
 func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err error) {
 	objects, texts := 0, 0
 	var refusal error
-	_, err = eachLine(ctx, r, 0, size, 1, func(l line) error {
+	pending, err := eachLine(ctx, r, 0, size, 1, func(l line) error {
 		var m mark
 		text := stripped(l.text)
 		if blank(text) {
@@ -66,10 +66,20 @@ func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err erro
 		return "", refusal
 	case err != nil && !errors.Is(err, errDetected):
 		return "", err
+	case host == "" && objects+texts == 0 && pending > 0 && !mayBecomeJSON(r, size-pending):
+		return "", fmt.Errorf("%w: it does not begin as JSON does", ErrNotTranscript)
 	case host == "" && objects+texts > 0:
 		return "", fmt.Errorf("%w: none of its %d lines is known from %s, %s, %s or plain messages of role and content", ErrNotTranscript, objects+texts, Claude, Codex, OpenClaw)
 	}
 	return host, nil
+}
+
+// mayBecomeJSON reports whether what is there from an offset on may be the beginning of an object, or of a list of them.
+func mayBecomeJSON(r io.ReaderAt, from int64) bool {
+	b := make([]byte, 64)
+	n, _ := r.ReadAt(b, from)
+	text := bytes.TrimSpace(stripped(b[:n]))
+	return len(text) == 0 || text[0] == '{' || text[0] == '['
 }
 
 // mark is what tells the hosts' lines apart.

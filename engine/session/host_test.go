@@ -31,6 +31,8 @@ func TestDetect(t *testing.T) {
 		{"codex exec, later", `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"hi"}}` + "\n", "", "codex exec --json"},
 		{"codex exec, older", `{"model":"m","provider":"p"}` + "\n" + `{"id":"0","msg":{"type":"task_started"}}` + "\n", "", "codex exec --json"},
 		{"prose", strings.Repeat("a line of prose\n", 100), "", "no JSON object"},
+		{"prose without an end", "buy milk", "", "does not begin as JSON"},
+		{"a list that begins", " [", "", ""},
 		{"other JSON", `{"a":1}` + "\n" + `{"b":2}` + "\n", "", "none of its 2 lines"},
 		{"much other JSON", strings.Repeat(`{"a":1}`+"\n", 1000), "", "nothing in its first lines"},
 		{"byte order mark", "\ufeff" + `{"role":"user","content":"x"}` + "\n", session.Plain, ""},

@@ -133,7 +133,7 @@ func (im *importer) file(ctx context.Context, f found) (report FileReport, err e
 		return im.failed(ctx, f, err)
 	}
 	if compressed(f.path) {
-		if cursor, ok := im.cursors[f.path]; ok && cursor.FileID == s.stamp() {
+		if cursor, ok := im.cursors[f.path]; ok && cursor.FileID == s.stamp() && im.fits(Host(cursor.Host)) == nil {
 			return FileReport{Path: f.path, Host: Host(cursor.Host), ConversationID: cursor.ConversationID, Unchanged: true}, nil
 		}
 		plain, remove, err := s.unpack(ctx)
@@ -164,6 +164,9 @@ func (im *importer) failed(ctx context.Context, f found, err error) (FileReport,
 func (im *importer) read(ctx context.Context, f found, s source) (report FileReport, err error) {
 	cursor, err := im.cursorOf(ctx, s, f.path)
 	if err != nil {
+		return im.failed(ctx, f, err)
+	}
+	if err := im.fits(Host(cursor.Host)); err != nil {
 		return im.failed(ctx, f, err)
 	}
 	report.Path, report.Host, report.ConversationID = f.path, Host(cursor.Host), cursor.ConversationID
@@ -205,6 +208,14 @@ func (im *importer) read(ctx context.Context, f found, s source) (report FileRep
 		return report, err
 	}
 	return report, err
+}
+
+// fits refuses a host that is not the one asked for; empty: it is not known yet.
+func (im *importer) fits(host Host) error {
+	if host == "" || im.r.Host == "" || host == im.r.Host {
+		return nil
+	}
+	return fmt.Errorf("%w of %s: it is one of %s", ErrNotTranscript, im.r.Host, host)
 }
 
 // rest reads what was written to a file that is followed after the last look at it, where its name has gone over to another one, or
@@ -279,8 +290,8 @@ func (im *importer) transcript(ctx context.Context, s source, path string, curso
 		if host, err = Detect(ctx, s.in, s.size); err != nil || host == "" {
 			return nil, err
 		}
-		if im.r.Host != "" && host != im.r.Host {
-			return nil, fmt.Errorf("%w of %s: it is one of %s", ErrNotTranscript, im.r.Host, host)
+		if err := im.fits(host); err != nil {
+			return nil, err
 		}
 	}
 	t, err := Open(s.in, host, path)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/session"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -95,6 +96,42 @@ func TestTimes(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].SaidAt.Format(time.RFC3339Nano) != c.want {
 			t.Errorf("%s: %+v, %v; want %s", c.written, all, err, c.want)
 		}
+	}
+}
+
+// TestBadTimes: a line whose time can't be read is left out with its number, and those after it keep their keys.
+func TestBadTimes(t *testing.T) {
+	const good = `{"role":"user","content":"x","session":"t"}` + "\n"
+	for _, c := range []struct{ fields, says string }{
+		{`"time":"gestern"`, `time is "gestern"; allowed: RFC 3339`},
+		{`"timestamp":"0001-02-03T00:00:00Z"`, "timestamp is"},
+		{`"time":1e300`, "time is 1e300"},
+		{`"created_at":true`, "created_at is true"},
+		{`"time":"2026-03-01T09:00:00Z","created_at":"gestern"`, ""},
+		{`"time":null,"timestamp":"","created_at":1772355600`, ""},
+	} {
+		e := open(t)
+		report := imported(t, e, write(t, filepath.Join(t.TempDir(), "t.jsonl"), good+`{"role":"user","content":"x","session":"t",`+c.fields+"}\n"+good))
+		f := report.Files[0]
+		switch {
+		case c.says == "" && (len(f.Skipped) != 0 || f.Messages != 3):
+			t.Errorf("%s: %+v", c.fields, f)
+		case c.says != "" && (len(f.Skipped) != 1 || f.Skipped[0].Line != 2 || !strings.Contains(f.Skipped[0].Reason, c.says) || f.Messages != 2):
+			t.Errorf("%s: %+v, want %q", c.fields, f, c.says)
+		}
+	}
+}
+
+// TestAnotherHost: a file of another host than the one asked for is refused, also when it was read before.
+func TestAnotherHost(t *testing.T) {
+	e := open(t)
+	path := write(t, filepath.Join(t.TempDir(), "t.jsonl"), `{"role":"user","content":"x"}`+"\n")
+	for range 2 {
+		report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{path}, Host: session.Codex})
+		if err != nil || report.Failed != 1 || !strings.Contains(report.Files[0].Error, "not a transcript of codex: it is one of plain") {
+			t.Errorf("%+v, %v", report, err)
+		}
+		imported(t, e, path)
 	}
 }
 

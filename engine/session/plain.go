@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 )
@@ -96,12 +97,14 @@ func (p *plain) scan(t *Transcript, e *entry, raw []byte) error {
 		v.Key = "plain:" + p.path
 	}
 	v.Title = string(or(l.Title, text(v.Title)))
-	for _, raw := range []json.RawMessage{l.Created, l.Stamp, l.Time} {
-		if at := timeOf(raw); !at.IsZero() {
-			e.at = at
-		}
+	e.key = p.key(t, e, &l, raw) // also of a line that is left out: those after it keep theirs
+	at, err := l.saidAt()
+	if err != nil {
+		return err
 	}
-	e.key = p.key(t, e, &l, raw)
+	if !at.IsZero() {
+		e.at = at
+	}
 	for _, b := range m.Blocks {
 		switch b.Type {
 		case engine.ToolCallBlock:
@@ -111,6 +114,33 @@ func (p *plain) scan(t *Transcript, e *entry, raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// saidAt is what the first of the fields for it tells; zero: there is none, or it is null or blank. A time that can't be read is an error: what was
+// said then would be taken for said with the line before.
+func (l *plainLine) saidAt() (time.Time, error) {
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"time", l.Time}, {"timestamp", l.Stamp}, {"created_at", l.Created}} {
+		if told := string(f.raw); told == "" || told == "null" || told == `""` {
+			continue
+		}
+		if at := timeOf(f.raw); at.Year() > 1 {
+			return at, nil
+		}
+		return time.Time{}, fmt.Errorf("%s is %s; allowed: RFC 3339, or seconds or milliseconds since 1970, in the years 2 to 9999", f.name, shortened(f.raw))
+	}
+	return time.Time{}, nil
+}
+
+// shortened is a value for a message.
+func shortened(raw json.RawMessage) string {
+	const most = 60
+	if runes := []rune(string(raw)); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return string(raw)
 }
 
 // key is the line's own, or its id. One that comes again with other words is not the line's alone, and the words make a key of it.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
+)
+
+// scopeFlag is the --scope of a call: the scopes that a read is to look into, or the one that a write goes to.
+type scopeFlag struct {
+	read  []string
+	write *string
+}
+
+func scopeFlagOf(cmd *cobra.Command) (s scopeFlag) {
+	f := cmd.Flag("scope")
+	if f == nil || !f.Changed {
+		return s
+	}
+	if many, ok := f.Value.(*words[string]); ok {
+		s.read = *many
+		return s
+	}
+	one := f.Value.String()
+	s.write = &one
+	return s
+}
+
+// checkScopes refuses a scope that none can be, and notes of one to be read that nothing is in: both are more likely a slip than meant. Only a file
+// knows which there are; one that is defined no more may still have something in it.
+func (a *app) checkScopes(ctx context.Context, e *engine.Engine) error {
+	scopes := e.Scopes()
+	if a.scope.write != nil {
+		if err := scopes.Check(*a.scope.write); err != nil {
+			return err
+		}
+	}
+	if len(a.scope.read) == 0 {
+		return nil
+	}
+	unused, err := e.UnusedScopes(ctx, a.scope.read)
+	if err != nil {
+		return err
+	}
+	for _, scope := range unused {
+		if err := scopes.Check(scope); err != nil {
+			return err
+		}
+	}
+	visible, _ := scopes.ForReading(a.agent, a.scope.read)
+	for _, scope := range unused {
+		if slices.Contains(visible, scope) {
+			a.note("Note: nothing is in the scope %s.", printable(scope))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package main
+
+import "strings"
+
+// goNames are names of the engine's Go interface that its errors have, and what they are on the command line.
+var goNames = []string{
+	"name its file with Options.FTS", "name its file with MEMCTL_FTS",
+	"name the extension's file with Options.FTS", "name the extension's file with MEMCTL_FTS",
+	"open the file with Options.Lexical fts", "give --lexical fts",
+	"open with Options.Embedder", "name it with --model",
+	"Options.Embedder", "--model",
+	"Options.MemoryLimit", "--memory",
+	"Lexical is", "lexical is",
+}
+
+var goNamesReplacer = strings.NewReplacer(goNames...)
+
+// worded is an error in the words of the command line.
+func worded(err error) string { return goNamesReplacer.Replace(err.Error()) }
