@@ -87,12 +87,16 @@ func (s Scopes) ForWriting(agent, asked string) (string, error) {
 		scope = or(s.Default, globalScope)
 	}
 	if !s.Valid(scope) {
-		return "", fmt.Errorf("%w: %s; allowed: global, agent:x, user:x, project:x, custom:x, reflection:agent:x of at most %d characters, or a defined scope", ErrBadScope, quote(scope), maxScope)
+		return "", badScope(scope)
 	}
 	if !s.Allows(agent, scope) {
 		return "", fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, scope)
 	}
 	return scope, nil
+}
+
+func badScope(scope string) error {
+	return fmt.Errorf("%w: scope is %s; allowed: global, agent:x, user:x, project:x, custom:x, reflection:agent:x of at most %d characters, or a defined scope", ErrBadScope, quote(scope), maxScope)
 }
 
 // ForReading gives the scopes that a read of the agent sees: those asked for that it may use, or all of its own when none are

@@ -75,6 +75,11 @@ WHERE caller_key = ANY ($keys::VARCHAR[]) AND retired_at IS NULL;
 SELECT id, text, scope FROM memories
 WHERE text = ANY ($texts::VARCHAR[]) AND retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP);
 
+-- name: memory_said
+-- Memories of equal text, forgotten and superseded ones too, with what else tells them apart where there is no id.
+SELECT id, text, scope, category, created_at FROM memories
+WHERE text = ANY ($texts::VARCHAR[]);
+
 -- name: memory_succession
 -- What memories say of who replaced whom: those that are named, and those that say one of these ids replaced them.
 SELECT id, supersedes, superseded_by FROM memories
