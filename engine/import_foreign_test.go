@@ -140,6 +140,37 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
+// mem0Rows is what mem0 gives for get_all, but for what is around it.
+const mem0Rows = `
+  {"id": "892db2ae-06d9-49e5-8b3e-585ef9b85b8e", "memory": "Likes to play cricket", "hash": "9f3a", "user_id": "ines", "run_id": "run-7", "agent_id": "scout",
+   "metadata": {"category": "hobbies", "topic": "sport", "key": "k", "hash": "other"}, "created_at": "2026-01-01T00:00:00.123456-08:00", "updated_at": null},
+  {"id": "0a1b", "memory": "Plans berths", "agent_id": "scout", "metadata": {"category": "entity", "key": "k"}, "score": 0.5},
+  {"memory": "Speaks German", "metadata": null}
+`
+
+func TestImportOfMem0(t *testing.T) {
+	t.Parallel()
+	for _, written := range []string{
+		`{"results": [` + mem0Rows + `], "relations": [{"source": "ines", "target": "cricket"}]}`,
+		"\ufeff\n [" + mem0Rows + "]\n\n",
+		strings.NewReplacer("\n   ", " ", "},\n", "}\n").Replace(mem0Rows),
+	} {
+		e := enginetest.Open(t, engine.Options{})
+		imported(t, e, written, engine.Imported{Lines: 3, Created: 3, Defaulted: map[string]int{"category": 1}})
+		imported(t, e, written, engine.Imported{Lines: 3, Known: 3, Defaulted: map[string]int{"category": 1}})
+		m := gotten(t, e, "892db2ae-06d9-49e5-8b3e-585ef9b85b8e")
+		at := time.Date(2026, 1, 1, 8, 0, 0, 123456000, time.UTC)
+		equal(t, "the memory", engine.Memory{
+			ID: m.ID, Text: "Likes to play cricket", Scope: "user:ines", Category: engine.Pattern, SourceCategory: "hobbies", Tier: engine.Working, State: engine.Confirmed,
+			Layer: engine.WorkingLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: at, ValidFrom: at, RecordedAt: noon, UpdatedAt: noon, Source: "legacy",
+			SourceSession: "run-7", Extra: map[string]any{"hash": "9f3a", "user_id": "ines", "agent_id": "scout", "topic": "sport", "mem0_key": "k", "mem0_hash": "other"},
+		}, *m)
+		if m := gotten(t, e, "0a1b"); m.Scope != "agent:scout" || m.Category != engine.Entity || m.Extra["mem0_key"] != "k" {
+			t.Errorf("the agent's: %+v", m)
+		}
+	}
+}
+
 // TestImportOfAnArray: an array is read like lines; what is wrong is named by line and element, and one that is broken is read up to there.
 func TestImportOfAnArray(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func (m Memory) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads a memory as MarshalJSON writes it, and as other stores do: words of theirs for the category, the key
-// metadata with further keys (as an object or as text), times as RFC 3339 or as Unix milliseconds or seconds. Keys without
+// metadata with further keys (as an object or as text), times as RFC 3339 or as Unix milliseconds or seconds, rows of mem0. Keys without
 // a field go to Extra. A memory without numbers of its own has the defaults. Errors: ErrInvalid for a value that its field can't have.
 func (m *Memory) UnmarshalJSON(b []byte) error {
 	return m.read(b, func(_ string, err error) error { return err })
@@ -40,6 +40,7 @@ func (m *Memory) read(b []byte, amiss amiss) error {
 	if err != nil {
 		return err
 	}
+	fromMem0(raw)
 	*m = Memory{Importance: defaultImportance, Confidence: defaultConfidence}
 	if metadata, ok := raw["metadata"]; ok {
 		delete(raw, "metadata")
