@@ -13,9 +13,10 @@ const importBatch = 1000
 
 // ImportRequest says how to read a file of JSON Lines, or of one JSON array.
 type ImportRequest struct {
-	Agent  string // empty: an internal caller
-	Scope  string // takes the place of a row's own
-	DryRun bool   // only looks for faults
+	Agent        string // empty: an internal caller
+	Scope        string // takes the place of a row's own
+	Conversation string // of messages whose row names none
+	DryRun       bool   // only looks for faults
 	// Strict refuses a memory with a value that its field can't have. Otherwise the field takes its default, and that is counted.
 	Strict bool
 }

@@ -38,7 +38,7 @@ type messageLine struct {
 
 // ImportMessages reads messages, one JSON object per line or as an array: conversation and text, and as they are known key, session, role,
 // speaker, time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message
-// (ContentOf). Lines of a conversation are appended in their order; conversations may take turns, a
+// (ContentOf). Messages of LangChain are read as well. Lines of a conversation are appended in their order; conversations may take turns, a
 // window of 10,000 lines or 64 MB is sorted by them. A line without a key gets one from what it says and how often the file has said it
 // before, so reading a file twice adds nothing.
 func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q ImportRequest) (*Imported, error) {
@@ -141,6 +141,11 @@ func (i *messageImport) parse(r row) (conversation string, m *Message, err error
 	if err := decode(r.json, &l); err != nil {
 		return "", nil, fmt.Errorf("%w: %v", ErrInvalid, err)
 	}
+	raw, err := l.fromLangChain(r.json)
+	if err != nil {
+		return "", nil, err
+	}
+	l.Conversation = or(l.Conversation, i.request.Conversation)
 	at, ok := momentOf(l.Time)
 	if !ok {
 		return "", nil, invalid("time", shown(l.Time), allowedTime)
@@ -152,7 +157,7 @@ func (i *messageImport) parse(r row) (conversation string, m *Message, err error
 		return "", nil, err
 	}
 	m = &Message{Key: l.Key, Session: l.Session, Role: l.Role, Speaker: l.Speaker, Text: l.Text, SaidAt: at, Caption: l.Caption, Blocks: l.Blocks,
-		SetAside: l.SetAside}
+		SetAside: l.SetAside, Raw: raw}
 	if l.Content != nil && l.Text == "" && l.Blocks == nil {
 		if m.Text, m.Blocks, err = ContentOf(l.Content); err != nil {
 			return "", nil, err
