@@ -43,13 +43,23 @@ var storageWords = map[string]Category{"preference": Preference, "entity": Entit
 
 var firstPerson = regexp.MustCompile(`my |i am |i'm |name is |叫我|我的|我是`)
 
+// storageWord is a word as storageWords has it.
+func storageWord(word string) string { return strings.ToLower(strings.TrimSpace(word)) }
+
 // categoryOf maps another store's word for a memory of that text.
-func categoryOf(word, text string) (Category, bool) {
-	category, ok := storageWords[word]
+func categoryOf(word, text string) Category {
 	if word == "fact" && utf8.RuneCountInString(text) < 200 && firstPerson.MatchString(strings.ToLower(text)) {
-		category = Profile
+		return Profile
 	}
-	return category, ok
+	return storageWords[word]
+}
+
+// categoryFault says what is wrong with a word for a category, ours or another store's.
+func categoryFault(field, word string) error {
+	if _, ours := ParseCategory(word); ours || storageWords[storageWord(word)] != "" {
+		return nil
+	}
+	return invalid(field, word, oneOf(Categories())+" (also fact, decision, reflection, other)")
 }
 
 // Tier says how fast a memory fades.
@@ -92,9 +102,12 @@ const (
 // Layers lists them all.
 func Layers() []Layer { return []Layer{DurableLayer, WorkingLayer, ReflectionLayer, ArchiveLayer} }
 
+// legacySource is where a memory of another store comes from that does not say.
+const legacySource = "legacy"
+
 // Sources lists where a memory may come from.
 func Sources() []string {
-	return []string{"manual", "auto-capture", "reflection", "dreaming-engine", "session-summary", "legacy"}
+	return []string{"manual", "auto-capture", "reflection", "dreaming-engine", "session-summary", legacySource}
 }
 
 // layerOf derives the layer of a memory that names none.

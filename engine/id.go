@@ -27,6 +27,8 @@ const (
 // validID is what an id that a caller brings may look like.
 var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{2,127}$`)
 
+const allowedID = "3 to 128 letters, digits, '.', '_', ':' or '-', the first a letter or digit"
+
 const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // newID gives an id that Options.NewID made, or says what is wrong with it. Whether it is taken shows when it is written.

@@ -101,7 +101,7 @@ func TestImportMessagesReportsLines(t *testing.T) {
 		`{"conversation": "a", "text": "x"}}`,
 		`{"conversation": "a", "text": "two", "unknown": "is left out"}`,
 	}, "\n")
-	words := map[int]string{2: "text", 3: "conversation", 4: `role is "ghost"; allowed: user, assistant, system, tool`, 5: "time: ", 6: "text", 7: "invalid", 8: "more than one JSON value"}
+	words := map[int]string{2: "text", 3: "conversation", 4: `role is "ghost"; allowed: user, assistant, system, tool`, 5: `time is "soon"; allowed: RFC 3339`, 6: "text", 7: "invalid", 8: "more than one JSON value"}
 	e := enginetest.Open(t, engine.Options{})
 	got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), engine.ImportRequest{})
 	if err != nil || got.Lines != 9 || got.Created != 2 || len(got.Faults) != len(words) {

@@ -21,7 +21,7 @@ func TestImportOfAnotherStore(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	plain := engine.Memory{
 		Text: "x", Category: engine.Pattern, SourceCategory: "other", Scope: "global", Tier: engine.Working, State: engine.Confirmed,
-		Layer: engine.WorkingLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: at, ValidFrom: at, RecordedAt: noon, UpdatedAt: noon, Source: "manual",
+		Layer: engine.WorkingLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: at, ValidFrom: at, RecordedAt: noon, UpdatedAt: noon, Source: "legacy",
 	}
 	for _, test := range []struct {
 		name, line string // with "text": "x" and a timestamp before it
@@ -106,11 +106,11 @@ func TestImportReportsLines(t *testing.T) {
 		`{"text": "three", "id": "mem_3"}`, // without a line feed
 	}, "\n")
 	want := engine.Imported{Lines: 17, Created: 3, Known: 1}
-	words := map[int]string{4: "JSON", 6: "array", 7: "text: ", 8: `tier is "hot"`, 9: "team:x", 10: "object", 11: "text", 12: "importance: ", 13: "contexts: ",
+	words := map[int]string{4: "JSON", 6: "array", 7: "text is 7", 8: `tier is "hot"`, 9: "team:x", 10: "object", 11: "text", 12: `importance is "much"; allowed: 0 to 1`, 13: "contexts is [1]",
 		14: "relations", 15: "", 16: "category", 17: "memory_category"}
 	for _, dry := range []bool{true, false} {
 		e := enginetest.Open(t, engine.Options{})
-		got, err := e.Import(t.Context(), strings.NewReader(lines), engine.ImportRequest{DryRun: dry})
+		got, err := e.Import(t.Context(), strings.NewReader(lines), engine.ImportRequest{DryRun: dry, Strict: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -29,58 +26,99 @@ func (m Memory) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads a memory as MarshalJSON writes it, and as other stores do: words of theirs for the category, the key
-// metadata with further keys (as an object or as text), times as RFC 3339 or as Unix milliseconds or seconds. Keys without a
-// field go to Extra. A memory without numbers of its own has the defaults.
+// metadata with further keys (as an object or as text), times as RFC 3339 or as Unix milliseconds or seconds, rows of mem0. Keys without
+// a field go to Extra. A memory without numbers of its own has the defaults. Errors: ErrInvalid for a value that its field can't have.
 func (m *Memory) UnmarshalJSON(b []byte) error {
+	return m.read(b, func(_ string, err error) error { return err })
+}
+
+// amiss is told of a field whose value is none that it can have, before it takes the default. An error that it gives ends the reading.
+type amiss func(field string, err error) error
+
+func (m *Memory) read(b []byte, amiss amiss) error {
 	raw, err := object(b)
 	if err != nil {
 		return err
 	}
+	fromMem0(raw)
 	*m = Memory{Importance: defaultImportance, Confidence: defaultConfidence}
 	if metadata, ok := raw["metadata"]; ok {
 		delete(raw, "metadata")
-		for key, value := range metadataOf(metadata) {
+		more, ok := metadataOf(metadata)
+		if !ok {
+			if err := amiss("metadata", invalid("metadata", shown(metadata), "an object")); err != nil {
+				return err
+			}
+		}
+		for key, value := range more {
 			if _, taken := raw[key]; !taken {
 				raw[key] = value
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
+		value := raw[key]
 		read, ok := memoryKeys[key]
-		if !ok {
-			if m.Extra == nil {
-				m.Extra = map[string]any{}
+		switch {
+		case !ok:
+			m.extra(key, value)
+		case value != nil:
+			if allowed := read(m, value); allowed != "" {
+				if err := amiss(key, invalid(key, shown(value), allowed)); err != nil {
+					return err
+				}
 			}
-			m.Extra[key] = raw[key]
-			continue
-		}
-		if err := read(m, raw[key]); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	return m.adoptForeign(raw)
+	m.adoptType(raw)
+	return m.adoptCategory(raw, amiss)
 }
 
-// adoptForeign settles what other stores say in two places: a storage word beside a category, and the source by type.
-func (m *Memory) adoptForeign(raw map[string]any) error {
-	if word, ok := raw["memory_category"].(string); ok {
-		category, known := ParseCategory(word)
-		if !known {
-			return invalid("memory_category", word, oneOf(Categories()))
-		}
-		if _, ours := ParseCategory(string(m.Category)); !ours {
-			m.SourceCategory = or(m.SourceCategory, string(m.Category))
-		}
-		m.Category = category
-	}
-	kind, ok := raw[foreignType].(string)
-	if !ok {
-		return nil
-	}
+func (m *Memory) extra(key string, value any) {
 	if m.Extra == nil {
 		m.Extra = map[string]any{}
 	}
-	m.Extra[foreignType] = kind
+	m.Extra[key] = value
+}
+
+// adoptCategory settles what other stores say in two places, a storage word beside a category. A word that is no category at all is kept
+// as the source's.
+func (m *Memory) adoptCategory(raw map[string]any, amiss amiss) error {
+	if value := raw["memory_category"]; value != nil {
+		word, _ := value.(string)
+		if category, known := ParseCategory(word); known {
+			if _, ours := ParseCategory(string(m.Category)); !ours {
+				m.SourceCategory = or(m.SourceCategory, string(m.Category))
+			}
+			m.Category = category
+			return nil
+		}
+		if err := amiss("memory_category", invalid("memory_category", shown(value), oneOf(Categories()))); err != nil {
+			return err
+		}
+	}
+	field, word := "category", string(m.Category)
+	if word == "" {
+		field, word = "source_category", m.SourceCategory
+	}
+	err := categoryFault(field, word)
+	if word == "" || err == nil {
+		return nil
+	}
+	if checkText(field, word) == nil {
+		m.SourceCategory = or(m.SourceCategory, word)
+	}
+	m.Category = Pattern
+	return amiss(field, err)
+}
+
+// adoptType takes the source from the type that other stores give.
+func (m *Memory) adoptType(raw map[string]any) {
+	kind, ok := raw[foreignType].(string)
+	if !ok {
+		return
+	}
+	m.extra(foreignType, kind)
 	switch {
 	case m.Source != "":
 	case kind == "session-summary":
@@ -88,35 +126,35 @@ func (m *Memory) adoptForeign(raw map[string]any) error {
 	case strings.HasPrefix(kind, "memory-reflection"):
 		m.Source = "reflection"
 	default:
-		m.Source = "legacy"
+		m.Source = legacySource
 	}
-	return nil
 }
 
 // foreignType is the key by which another store says where a memory is from; it is kept in Extra.
 const foreignType = "type"
 
-// memoryKeys says how each key of an interchange file is read; null is as if the key were not there.
-var memoryKeys = map[string]func(*Memory, any) error{
-	"id":                    textKey(func(m *Memory) *string { return &m.ID }),
+// memoryKeys says how each key of an interchange file is read: what can be used is set, and where not all can, it is said what is allowed.
+// Null is as if the key were not there.
+var memoryKeys = map[string]func(*Memory, any) (allowed string){
+	"id":                    idKey,
 	"key":                   textKey(func(m *Memory) *string { return &m.Key }),
 	"text":                  textKey(func(m *Memory) *string { return &m.Text }),
 	"l0_abstract":           textKey(func(m *Memory) *string { return &m.L0 }),
 	"l1_overview":           textKey(func(m *Memory) *string { return &m.L1 }),
 	"l2_content":            textKey(func(m *Memory) *string { return &m.L2 }),
-	"category":              textKey(func(m *Memory) *Category { return &m.Category }),
+	"category":              textKey(func(m *Memory) *Category { return &m.Category }), // and adoptCategory
 	"source_category":       textKey(func(m *Memory) *string { return &m.SourceCategory }),
-	"memory_category":       func(*Memory, any) error { return nil }, // adoptForeign
-	foreignType:             func(*Memory, any) error { return nil }, // adoptForeign
-	"vector":                func(*Memory, any) error { return nil }, // made anew by this file's model
-	"metadata":              func(*Memory, any) error { return nil }, // UnmarshalJSON
+	"memory_category":       leftOut, // adoptCategory
+	foreignType:             leftOut, // adoptType
+	"vector":                leftOut, // made anew by this file's model
+	"metadata":              leftOut, // read
 	"scope":                 textKey(func(m *Memory) *string { return &m.Scope }),
-	"tier":                  textKey(func(m *Memory) *Tier { return &m.Tier }),
-	"state":                 textKey(func(m *Memory) *State { return &m.State }),
-	"memory_layer":          textKey(func(m *Memory) *Layer { return &m.Layer }),
-	"memory_temporal_type":  textKey(func(m *Memory) *string { return &m.TemporalType }),
-	"importance":            numberKey(func(m *Memory, x float64) { m.Importance = x }),
-	"confidence":            numberKey(func(m *Memory, x float64) { m.Confidence = x }),
+	"tier":                  wordKey(Tiers(), func(m *Memory) *Tier { return &m.Tier }),
+	"state":                 wordKey(States(), func(m *Memory) *State { return &m.State }),
+	"memory_layer":          wordKey(Layers(), func(m *Memory) *Layer { return &m.Layer }),
+	"memory_temporal_type":  wordKey(temporalTypes, func(m *Memory) *string { return &m.TemporalType }),
+	"importance":            shareKey(func(m *Memory) *float64 { return &m.Importance }),
+	"confidence":            shareKey(func(m *Memory) *float64 { return &m.Confidence }),
 	"created_at":            timeKey(func(m *Memory) *time.Time { return &m.CreatedAt }),
 	"timestamp":             timeKey(func(m *Memory) *time.Time { return &m.CreatedAt }),
 	"valid_from":            timeKey(func(m *Memory) *time.Time { return &m.ValidFrom }),
@@ -131,100 +169,21 @@ var memoryKeys = map[string]func(*Memory, any) error{
 	"superseded_by":         textKey(func(m *Memory) *string { return &m.SupersededBy }),
 	"canonical_id":          textKey(func(m *Memory) *string { return &m.CanonicalID }),
 	"relations":             relationsKey,
-	"source":                textKey(func(m *Memory) *string { return &m.Source }),
+	"source":                wordKey(Sources(), func(m *Memory) *string { return &m.Source }),
 	"source_session":        textKey(func(m *Memory) *string { return &m.SourceSession }),
-	"access_count":          numberKey(func(m *Memory, x float64) { m.AccessCount = whole(x) }),
+	"access_count":          countKey(func(m *Memory) *int { return &m.AccessCount }),
 	"last_accessed_at":      timeKey(func(m *Memory) *time.Time { return &m.LastAccessedAt }),
-	"injected_count":        numberKey(func(m *Memory, x float64) { m.InjectedCount = whole(x) }),
+	"injected_count":        countKey(func(m *Memory) *int { return &m.InjectedCount }),
 	"last_injected_at":      timeKey(func(m *Memory) *time.Time { return &m.LastInjectedAt }),
-	"bad_recall_count":      numberKey(func(m *Memory, x float64) { m.BadRecallCount = whole(x) }),
+	"bad_recall_count":      countKey(func(m *Memory) *int { return &m.BadRecallCount }),
 	"last_confirmed_use_at": timeKey(func(m *Memory) *time.Time { return &m.LastConfirmedUseAt }),
-	"suppressed_until_turn": numberKey(func(m *Memory, x float64) { m.SuppressedUntilTurn = whole(x) }),
+	"suppressed_until_turn": countKey(func(m *Memory) *int { return &m.SuppressedUntilTurn }),
 	"suppressed_until":      timeKey(func(m *Memory) *time.Time { return &m.SuppressedUntil }),
 	"suppressed_until_ms":   timeKey(func(m *Memory) *time.Time { return &m.SuppressedUntil }),
-	"support_info":          func(m *Memory, v any) error { m.SupportInfo = v; return nil },
+	"support_info":          func(m *Memory, v any) string { m.SupportInfo = v; return "" },
 	"contexts":              contextsKey,
 	"sources":               listKey(func(m *Memory) *[]any { return &m.Sources }),
 	"history":               listKey(func(m *Memory) *[]any { return &m.History }),
-}
-
-func textKey[T ~string](field func(*Memory) *T) func(*Memory, any) error {
-	return func(m *Memory, v any) error {
-		switch v := v.(type) {
-		case nil:
-		case string:
-			*field(m) = T(v)
-		default:
-			return fmt.Errorf("%w: %v is no text", ErrInvalid, v)
-		}
-		return nil
-	}
-}
-
-func numberKey(set func(*Memory, float64)) func(*Memory, any) error {
-	return func(m *Memory, v any) error {
-		if v == nil {
-			return nil
-		}
-		x, err := number(v)
-		if err == nil {
-			set(m, x)
-		}
-		return err
-	}
-}
-
-func timeKey(field func(*Memory) *time.Time) func(*Memory, any) error {
-	return func(m *Memory, v any) error {
-		t, err := momentOf(v)
-		if err == nil && !t.IsZero() {
-			*field(m) = t
-		}
-		return err
-	}
-}
-
-func listKey(field func(*Memory) *[]any) func(*Memory, any) error {
-	return func(m *Memory, v any) error {
-		list, ok := v.([]any)
-		if !ok && v != nil {
-			return fmt.Errorf("%w: %v is no list", ErrInvalid, v)
-		}
-		*field(m) = list
-		return nil
-	}
-}
-
-func contextsKey(m *Memory, v any) error {
-	var list []any
-	if err := listKey(func(*Memory) *[]any { return &list })(m, v); err != nil {
-		return err
-	}
-	for _, c := range list {
-		label, ok := c.(string)
-		if !ok {
-			return fmt.Errorf("%w: %v is no text", ErrInvalid, c)
-		}
-		m.Contexts = append(m.Contexts, label)
-	}
-	return nil
-}
-
-func relationsKey(m *Memory, v any) error {
-	var list []any
-	if err := listKey(func(*Memory) *[]any { return &list })(m, v); err != nil {
-		return err
-	}
-	for _, item := range list {
-		r, _ := item.(map[string]any)
-		kind, _ := r["type"].(string)
-		target, _ := r["target_id"].(string)
-		if target == "" {
-			target, _ = r["targetId"].(string)
-		}
-		m.Relations = append(m.Relations, Relation{kind, target})
-	}
-	return nil
 }
 
 // object reads one JSON object, its numbers as they are written.
@@ -239,11 +198,16 @@ func object(b []byte) (map[string]any, error) {
 	return raw, nil
 }
 
+// errCutOff says of JSON that ends too early what json.Unmarshal says of it; a decoder says that the file ends.
+var errCutOff = errors.New("unexpected end of JSON input")
+
 // decode is json.Unmarshal with numbers kept as they are written.
 func decode(b []byte, dest any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	if err := d.Decode(dest); err != nil {
+	if err := d.Decode(dest); errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+		return errCutOff
+	} else if err != nil {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
@@ -253,65 +217,18 @@ func decode(b []byte, dest any) error {
 }
 
 // metadataOf reads the metadata of another store; what is malformed is as if it were empty.
-func metadataOf(v any) map[string]any {
+func metadataOf(v any) (metadata map[string]any, ok bool) {
 	switch v := v.(type) {
+	case nil:
+		return nil, true
 	case map[string]any:
-		return v
+		return v, true
 	case string:
-		raw, err := object([]byte(v))
-		if err == nil {
-			return raw
+		if strings.TrimSpace(v) == "" {
+			return nil, true
 		}
+		metadata, err := object([]byte(v))
+		return metadata, err == nil
 	}
-	return nil
-}
-
-func number(v any) (float64, error) {
-	switch v := v.(type) {
-	case json.Number:
-		x, err := v.Float64()
-		if err == nil {
-			return x, nil
-		}
-	case string:
-		if x, err := strconv.ParseFloat(v, 64); err == nil {
-			return x, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: %v is no number", ErrInvalid, v)
-}
-
-// whole is a count; nonsense is 0.
-func whole(x float64) int {
-	if math.IsNaN(x) {
-		return 0
-	}
-	return int(min(max(x, 0), 1e9))
-}
-
-// momentOf reads a time: RFC 3339, Unix milliseconds, or, below 1e12, Unix seconds. Null, zero and less are absent.
-func momentOf(v any) (time.Time, error) {
-	if v == nil {
-		return time.Time{}, nil
-	}
-	if s, ok := v.(string); ok {
-		t, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil || checkTime("time", t) != nil {
-			return time.Time{}, fmt.Errorf("%w: %s is no time; allowed: RFC 3339, or Unix milliseconds", ErrInvalid, quote(s))
-		}
-		return t, nil
-	}
-	x, err := number(v)
-	switch {
-	case err != nil:
-		return time.Time{}, err
-	case x <= 0 || math.IsInf(x, 0) || math.IsNaN(x):
-		return time.Time{}, nil
-	case x < 1e12:
-		x *= 1000
-	}
-	if x > 253402300799999 { // the end of the year 9999
-		return time.Time{}, fmt.Errorf("%w: %v is no time; allowed: Unix milliseconds", ErrInvalid, v)
-	}
-	return time.UnixMilli(int64(x)).UTC(), nil
+	return nil, false
 }

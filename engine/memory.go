@@ -18,6 +18,8 @@ const (
 	maxScope          = 100
 )
 
+var temporalTypes = []string{"static", "dynamic"}
+
 // Memory is one remembered statement with everything that is known about it. A zero time means absent.
 type Memory struct {
 	ID             string   `json:"id"`
@@ -115,7 +117,7 @@ func (m *Memory) normalise(at time.Time) error {
 		}
 	}
 	if m.ID != "" && !validID.MatchString(m.ID) {
-		return invalid("id", m.ID, "3 to 128 letters, digits, '.', '_', ':' or '-', the first a letter or digit")
+		return invalid("id", m.ID, allowedID)
 	}
 	if err := m.normaliseCategory(); err != nil {
 		return err
@@ -150,12 +152,11 @@ func (m *Memory) normaliseCategory() error {
 		m.Category = category
 		return nil
 	}
-	word := strings.ToLower(strings.TrimSpace(string(m.Category)))
-	category, ok := categoryOf(word, m.Text)
-	if !ok {
-		return invalid("category", string(m.Category), oneOf(Categories())+" (also fact, decision, reflection, other)")
+	if err := categoryFault("category", string(m.Category)); err != nil {
+		return err
 	}
-	m.Category, m.SourceCategory = category, word
+	m.SourceCategory = storageWord(string(m.Category))
+	m.Category = categoryOf(m.SourceCategory, m.Text)
 	return nil
 }
 
@@ -176,7 +177,7 @@ func (m *Memory) normaliseWords() error {
 		member("state", m.State, States()),
 		member("memory_layer", m.Layer, Layers()),
 		member("source", m.Source, Sources()),
-		member("memory_temporal_type", or(m.TemporalType, "static"), []string{"static", "dynamic"}))
+		member("memory_temporal_type", or(m.TemporalType, "static"), temporalTypes))
 }
 
 func (m *Memory) normaliseTimes(at time.Time) error {

@@ -150,15 +150,15 @@ func TestMoments(t *testing.T) {
 		`"2026-01-01T00:00:00.0000009Z"`:     want, // cut to microseconds
 		`"2026-06-15T14:00:00.000001+02:00"`: noon.Add(time.Microsecond),
 	} {
-		line := fmt.Sprintf(`{"text": "x", "timestamp": %s}`, written)
+		line := fmt.Sprintf(`{"text": %q, "timestamp": %s}`, "at "+written, written)
 		if !want.IsZero() {
 			if m := fromLine(t, e, line); !m.CreatedAt.Equal(want) || !m.ValidFrom.Equal(want) {
 				t.Errorf("%s: created %v, valid from %v, want %v", written, m.CreatedAt, m.ValidFrom, want)
 			}
 			continue
 		}
-		result, err := e.Import(t.Context(), strings.NewReader(line), engine.ImportRequest{})
-		if err != nil || len(result.Faults) != 1 || !strings.Contains(result.Faults[0].Err, "timestamp: ") && !strings.Contains(result.Faults[0].Err, "created_at is") {
+		result, err := e.Import(t.Context(), strings.NewReader(line), engine.ImportRequest{Strict: true})
+		if err != nil || len(result.Faults) != 1 || !strings.Contains(result.Faults[0].Err, "timestamp is") {
 			t.Errorf("%s: %+v, %v, want a fault that names the time", written, result, err)
 		}
 	}
@@ -171,7 +171,7 @@ func TestTimesAndCountsThatCannotBe(t *testing.T) {
 	if !m.InvalidatedAt.IsZero() || m.AccessCount != 0 || m.BadRecallCount != 0 || m.InjectedCount != 0 {
 		t.Errorf("invalidated %v, counts %d %d %d, want none", m.InvalidatedAt, m.AccessCount, m.BadRecallCount, m.InjectedCount)
 	}
-	m = fromLine(t, e, `{"text": "x", "valid_from": 1767225600000, "invalidated_at": 1767225600000, "access_count": 10001}`)
+	m = fromLine(t, e, `{"text": "y", "valid_from": 1767225600000, "invalidated_at": 1767225600000, "access_count": 10001}`)
 	if m.InvalidatedAt.IsZero() || m.AccessCount != 10_000 {
 		t.Errorf("invalidated %v, access count %d, want the time it began and 10000", m.InvalidatedAt, m.AccessCount)
 	}

@@ -102,6 +102,8 @@ type draft struct {
 	agent    string
 	unique   bool
 	chosen   bool     // its id is not ours
+	restated bool     // one that says the same is this one already; an import has no other name for it
+	dated    bool     // and only one of that time
 	imported bool     // an unusable vector keeps it from having one, and not from being stored
 	ends     []string // memories in the file that it replaces
 	fills    bool     // its caller named a fact key
@@ -203,6 +205,10 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 			d.result.ID = id
 			continue
 		}
+		if id, ok := known[d.saidSlot()]; ok && d.restated {
+			d.result.ID = id
+			continue
+		}
 		if _, ok := known[idSlot(m.ID)]; ok && m.ID != "" {
 			d.result.Err = fmt.Errorf("%w: memory %s", ErrExists, m.ID)
 			continue
@@ -213,6 +219,7 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 			}
 		}
 		known[idSlot(m.ID)] = m.ID
+		known[saidSlot(m, false)], known[saidSlot(m, true)] = m.ID, m.ID
 		if !forgotten {
 			known[keySlot(m.Key, m.Scope)] = m.ID
 			known[textSlot(m.Text, m.Scope)] = m.ID
@@ -223,18 +230,31 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 	return fresh, nil
 }
 
-// slot is something that may be taken: an id, or a key, text or fact key within a scope.
-type slot struct{ what, value, scope string }
+// slot is something that may be taken: an id, or a key, text or fact key within a scope, or a text with its category there, at a time or at any.
+type slot struct {
+	what, value, scope string
+	category           Category
+	at                 int64 // Unix microseconds
+}
 
-func idSlot(id string) slot            { return slot{"id", id, ""} }
-func keySlot(key, scope string) slot   { return slot{"key", key, scope} }
-func textSlot(text, scope string) slot { return slot{"text", text, scope} }
-func factSlot(key, scope string) slot  { return slot{"fact", key, scope} }
+func idSlot(id string) slot            { return slot{what: "id", value: id} }
+func keySlot(key, scope string) slot   { return slot{what: "key", value: key, scope: scope} }
+func textSlot(text, scope string) slot { return slot{what: "text", value: text, scope: scope} }
+func factSlot(key, scope string) slot  { return slot{what: "fact", value: key, scope: scope} }
+
+func saidSlot(m *Memory, dated bool) slot {
+	if !dated {
+		return slot{what: "said", value: m.Text, scope: m.Scope, category: m.Category}
+	}
+	return slot{"said then", m.Text, m.Scope, m.Category, m.CreatedAt.UnixMicro()}
+}
+
+func (d *draft) saidSlot() slot { return saidSlot(d.memory, d.dated) }
 
 // known asks the file which slots of the drafts are taken, and by which memory.
 func (e *Engine) known(ctx context.Context, c *connection, drafts []*draft) (map[slot]string, error) {
 	known := map[slot]string{}
-	var ids, keys, texts []string
+	var ids, keys, texts, restated []string
 	for _, d := range drafts {
 		if d.memory.ID != "" {
 			ids = append(ids, d.memory.ID)
@@ -244,6 +264,9 @@ func (e *Engine) known(ctx context.Context, c *connection, drafts []*draft) (map
 		}
 		if d.unique {
 			texts = append(texts, d.memory.Text)
+		}
+		if d.restated {
+			restated = append(restated, d.memory.Text)
 		}
 	}
 	if len(ids) > 0 {
@@ -270,6 +293,16 @@ func (e *Engine) known(ctx context.Context, c *connection, drafts []*draft) (map
 	}
 	if len(texts) > 0 {
 		if err := look("memory_by_text", textSlot, sql.Named("texts", texts), sql.Named("at", e.now())); err != nil {
+			return nil, err
+		}
+	}
+	if len(restated) > 0 {
+		err := c.each(ctx, "memory_said", func(rows *sql.Rows) error {
+			var m Memory
+			defer func() { known[saidSlot(&m, false)], known[saidSlot(&m, true)] = m.ID, m.ID }()
+			return rows.Scan(&m.ID, &m.Text, &m.Scope, textOf(&m.Category), &m.CreatedAt)
+		}, sql.Named("texts", restated))
+		if err != nil {
 			return nil, err
 		}
 	}

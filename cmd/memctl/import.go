@@ -1,6 +1,11 @@
 package main
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
@@ -11,16 +16,30 @@ func newImportCommand(a *app) *cobra.Command {
 	var messages bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Read memories or messages from JSON Lines",
-		Long: `Import reads one JSON object per line from a file, or from standard input for "-": memories with the keys that export writes
-(only text is required), or messages with conversation, text, and as they are known speaker, role, time, session, caption
-and key. What is there already stays as it is, so an import can be repeated. A line with a fault is left out and reported,
-and the exit code is 1.`,
+		Short: "Read memories or messages from JSON Lines or a JSON array",
+		Long: `Import reads one JSON object per line, or one JSON array of them, from a file, or from standard input for "-": memories with the
+keys that export writes (only text is required), or messages with conversation, text, and as they are known speaker, role,
+time, session, caption and key. It also reads what mem0 exports, and messages of LangChain.
+
+What is there already stays as it is, so an import can be repeated: a memory is known by its id or key, and without either by
+its text, scope, category and time. A memory's field with a value that it can't have, such as a category that is none, takes its
+default, and that is counted; with --strict the line is refused, and the field, its value and what is allowed are named. A
+line with a fault is left out and reported, and the exit code is 1.`,
 		Example: `  memctl import memories.jsonl --scope user:ines
+  memctl import mem0.json --strict --dry-run
   memctl import talk.jsonl --messages --dry-run
+  memctl import langchain.json --messages --conversation standup
   memctl export --db old.db | memctl import -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case messages && r.Strict:
+				return usage("strict is for memories; of messages no field takes a default")
+			case !messages && cmd.Flags().Changed("conversation"):
+				return usage("conversation is for messages; add --messages")
+			case cmd.Flags().Changed("conversation") && strings.TrimSpace(r.Conversation) == "":
+				return usage("conversation is %q; allowed: a name", r.Conversation)
+			}
 			in, err := a.input(args[0])
 			if err != nil {
 				return err
@@ -53,6 +72,8 @@ and the exit code is 1.`,
 	f := cmd.Flags()
 	f.BoolVar(&messages, "messages", false, "the lines are messages")
 	f.BoolVar(&r.DryRun, "dry-run", false, "only look for faults")
+	f.BoolVar(&r.Strict, "strict", false, "refuse a memory with a value that its field can't have")
+	f.StringVar(&r.Conversation, "conversation", "", "the conversation of messages whose lines name none")
 	f.StringVar(&r.Scope, "scope", "", "the scope for all of them, whatever the lines say")
 	return cmd
 }
@@ -67,6 +88,7 @@ func (a *app) printImported(r *engine.Imported, what [2]string, dryRun bool) {
 	if r.VectorErr != "" {
 		a.note("The model failed, so some have no vector until `memctl index rebuild`: %s", r.VectorErr)
 	}
+	a.printDefaulted(r.Defaulted)
 	if dryRun {
 		a.printf("%s read, %s. Nothing was stored.\n", plural(r.Lines, "line", "lines"), plural(len(r.Faults), "fault", "faults"))
 		return
@@ -75,4 +97,17 @@ func (a *app) printImported(r *engine.Imported, what [2]string, dryRun bool) {
 		a.printf("%s left out, of sessions that the configuration excludes.\n", plural(r.Excluded, what[0], what[1]))
 	}
 	a.printf("%s stored, %d known already, %s.\n", plural(r.Created, what[0], what[1]), r.Known, plural(len(r.Faults), "fault", "faults"))
+}
+
+// printDefaulted says of which fields values were not taken over.
+func (a *app) printDefaulted(defaulted map[string]int) {
+	if len(defaulted) == 0 {
+		return
+	}
+	all, fields := 0, []string{}
+	for _, field := range slices.Sorted(maps.Keys(defaulted)) {
+		all += defaulted[field]
+		fields = append(fields, fmt.Sprintf("%s %d", field, defaulted[field]))
+	}
+	a.printf("%s gave way to the default: %s. --strict refuses and names them.\n", plural(all, "value", "values"), strings.Join(fields, ", "))
 }

@@ -81,6 +81,11 @@ SELECT id, fact_key, scope, valid_from FROM memories
 WHERE fact_key = ANY ($fact_keys::VARCHAR[]) AND retired_at IS NULL AND superseded_by IS NULL AND (valid_until IS NULL OR valid_until > $at::TIMESTAMP)
 ORDER BY valid_from, doc_no;
 
+-- name: memory_said
+-- Memories of equal text, forgotten and superseded ones too, with what else tells them apart where there is no id.
+SELECT id, text, scope, category, created_at FROM memories
+WHERE text = ANY ($texts::VARCHAR[]);
+
 -- name: memory_succession
 -- What memories say of who replaced whom: those that are named, and those that say one of these ids replaced them.
 SELECT id, supersedes, superseded_by FROM memories

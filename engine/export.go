@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// ExportRequest says what to write.
+type ExportRequest struct {
+	Agent  string // empty: an internal caller
+	Scopes []string
+}
+
+// Export writes every memory with all that is known about it, superseded and forgotten ones too, one JSON object per line in
+// the order they were recorded, and gives their number. Import of it makes the same memories.
+func (e *Engine) Export(ctx context.Context, out io.Writer, r ExportRequest) (n int, err error) {
+	scopes, _ := e.scopes.Load().ForReading(r.Agent, r.Scopes)
+	w := bufio.NewWriter(out)
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	err = e.read(ctx, "export", func(c *connection) error {
+		err := c.each(ctx, "memory_export", func(rows *sql.Rows) error {
+			m, _, err := scanMemory(rows)
+			if err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			n++
+			return lines.Encode(m)
+		}, sql.Named("scopes", listArg(scopes)))
+		return errors.Join(err, w.Flush())
+	})
+	return n, err
+}
