@@ -140,11 +140,8 @@ func (e *Engine) undone(ctx context.Context, failed error) error {
 		failed = fmt.Errorf("%w: %w", ErrInternal, failed)
 	}
 	e.fallIll(failed)
-	length, err := e.held.logLength()
-	if err == nil && length > e.held.log.Length {
-		err = e.held.shortenLog(e.held.log.Length)
-	}
-	if err != nil {
+	e.held.untold = true
+	if err := e.held.untell(); err != nil {
 		return fmt.Errorf("%w; whether it was written is not known before the file is opened again: %w", failed, err)
 	}
 	return failed

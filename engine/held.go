@@ -33,6 +33,7 @@ type held struct {
 	file     *os.File          // locked. It is closed after DuckDB has closed its own: closing any gives up the process's lock
 	witness  *duckfile.Witness // nil: the file is only read
 	log      duckfile.Acknowledged
+	untold   bool          // the log may have a transaction behind that which failed, and could not be taken out yet
 	commits  int           // in the log
 	reserved int64         // bytes that the disk keeps for the log
 	pause    time.Duration // before the keeper tries again, after the last checkpoint failed; else 0
@@ -70,6 +71,9 @@ func (h *held) lock(readOnly bool) error {
 // mend brings file and log into a state that DuckDB opens, if a crash has left another: a checkpoint that was broken off is undone, and
 // what was never acknowledged is cut from the log. Nobody has the file open. Errors: ErrCorrupt where more than that is damaged.
 func (h *held) mend(now time.Time) error {
+	if err := h.untell(); err != nil {
+		return err
+	}
 	restored, err := duckfile.Restore(h.path+journalSuffix, h.file)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -97,6 +101,19 @@ func (h *held) mend(now time.Time) error {
 		err = errors.Join(h.witness.Note(h.log), h.witness.Sync())
 	}
 	return errors.Join(err, remove(h.path+journalSuffix))
+}
+
+// untell takes out of the log what failed, as long as this process knows that it did.
+func (h *held) untell() error {
+	if !h.untold {
+		return nil
+	}
+	length, err := h.logLength()
+	if err == nil && length > h.log.Length {
+		err = h.shortenLog(h.log.Length)
+	}
+	h.untold = err != nil
+	return err
 }
 
 // look reads what the headers say, and refuses a file that is not what they say: DuckDB may end the process over one that is too short, and while it replays

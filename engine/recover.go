@@ -29,6 +29,8 @@ type Recovered struct {
 	File string `json:"file"` // the new one
 	// Steps are what had to be done to make the damaged file readable, on a copy.
 	Steps []string `json:"steps"`
+	// Behind: what was read may be what the file said before its last checkpoint, for the header that would tell is gone.
+	Behind bool `json:"behind"`
 	// Blocks are the blocks in use whose checksum is wrong.
 	Blocks []int64          `json:"damaged_blocks"`
 	Log    RecoveredLog     `json:"log"`
@@ -72,7 +74,7 @@ func (r *Recovered) Whole() bool {
 			return false
 		}
 	}
-	return r.Log.Lost == 0 && len(r.Left) == 0
+	return !r.Behind && r.Log.Lost == 0 && len(r.Left) == 0
 }
 
 // Recover makes a new file of what can be read of a damaged one and of its log, with an index made anew, and says what is lost. First the copy that it

@@ -72,14 +72,14 @@ func (s *salvage) mend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := duckfile.MendHeaders(file, info.Size())
+	done, behind, err := duckfile.MendHeaders(file, info.Size())
 	if errors.Is(err, duckfile.ErrDamaged) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if err != nil {
 		return err
 	}
-	s.found.Steps = append(s.found.Steps, done...)
+	s.found.Steps, s.found.Behind = append(s.found.Steps, done...), behind
 	f, err := s.mendBlocks(ctx, file)
 	if err != nil {
 		return err
@@ -133,6 +133,7 @@ func (s *salvage) mendLog(f *duckfile.File) error {
 	s.found.Log.Bytes = l.Size
 	switch own := l.Named && l.ID == f.ID; {
 	case own && l.Iteration == f.Iteration:
+		s.found.Behind = false // a checkpoint would have taken the log in
 	case own && l.Iteration+1 == f.Iteration && !known:
 		s.step("the log is in the file already")
 		return remove(s.copied() + logSuffix)
@@ -251,6 +252,7 @@ func (s *salvage) open(ctx context.Context) (*stored, error) {
 	s.reader.stop()
 	s.step("the file can't be read as its last checkpoint left it, and is read as the one before did; what was written since is lost: %s", err)
 	s.found.Log.Lost++
+	s.found.Behind = true
 	if err := s.older(ctx); err != nil {
 		return nil, err
 	}

@@ -161,5 +161,8 @@ func place(unmade, path string) error {
 			return err
 		}
 	}
-	return duckfile.SyncFolder(filepath.Dir(path))
+	if err := duckfile.SyncFolder(filepath.Dir(path)); err != nil { // what failed is not there
+		return errors.Join(err, remove(path))
+	}
+	return nil
 }

@@ -82,6 +82,9 @@ func (a *app) printRecovered(r *engine.Recovered) {
 	for _, step := range r.Steps {
 		a.printf("%s", indent(step, "", a.width()))
 	}
+	if r.Behind {
+		a.printf("%s", indent("What was written since the checkpoint before the last may be lost: the header that would tell is gone.", "", a.width()))
+	}
 	t := a.table("table", "rows", "doubtful", "lost")
 	right(t, "rows", "doubtful", "lost")
 	for _, table := range r.Tables {

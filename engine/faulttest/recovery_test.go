@@ -152,7 +152,7 @@ func saveFile(folder string) (v saving) {
 		}
 		return v
 	}
-	v.Came, v.Lost, v.Altered = "in part", found.Log.Lost > 0, len(found.Repairs)+len(found.Left) > 0
+	v.Came, v.Lost, v.Altered = "in part", found.Behind || found.Log.Lost > 0, len(found.Repairs)+len(found.Left) > 0
 	if found.Whole() {
 		v.Came = "whole"
 	}

@@ -43,38 +43,42 @@ func (f *File) Metadata(blocks []int64) (metadata []int64) {
 }
 
 // MendHeaders makes the headers of a copy such that DuckDB takes them. A damaged header that may be the newest is believed, else the other one stands
-// in for it. It says what it did. Errors: ErrDamaged for what can't have been a DuckDB file.
-func MendHeaders(c Copy, size int64) (done []string, err error) {
+// in for it. It says what it did; behind: what the file says may be what it said before its last checkpoint. Errors: ErrDamaged for what can't have been
+// a DuckDB file.
+func MendHeaders(c Copy, size int64) (done []string, behind bool, err error) {
 	if _, err := sealed(c, 0, headerBytes); errors.Is(err, ErrDamaged) {
 		if err := mendMain(c); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		done = append(done, "the main header was damaged and is believed")
 	} else if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	first, firstErr := readHeader(c, headerBytes)
 	second, secondErr := readHeader(c, 2*headerBytes)
 	switch {
 	case firstErr == nil && secondErr == nil:
-		return done, nil
+		if behind = first.twin(second); behind {
+			done = append(done, "one of two headers was overwritten with the other")
+		}
+		return done, behind, nil
 	case firstErr == nil:
-		err = mendHeader(c, 2*headerBytes, second, headerBytes, first, size, &done)
+		behind, err = mendHeader(c, 2*headerBytes, second, headerBytes, first, size, &done)
 	case secondErr == nil:
-		err = mendHeader(c, headerBytes, first, 2*headerBytes, second, size, &done)
+		behind, err = mendHeader(c, headerBytes, first, 2*headerBytes, second, size, &done)
 	case !first.fits(size) && !second.fits(size):
-		return done, fmt.Errorf("headers: %w: neither is whole", ErrDamaged)
+		return done, false, fmt.Errorf("headers: %w: neither is whole", ErrDamaged)
 	case !second.fits(size):
-		err = replaceHeader(c, 2*headerBytes, headerBytes)
+		behind, err = !second.precedes(first), replaceHeader(c, 2*headerBytes, headerBytes)
 		done = append(done, "both headers were damaged; one is believed")
 	case !first.fits(size):
-		err = replaceHeader(c, headerBytes, 2*headerBytes)
+		behind, err = !first.precedes(second), replaceHeader(c, headerBytes, 2*headerBytes)
 		done = append(done, "both headers were damaged; one is believed")
 	default:
 		err = errors.Join(seal(c, headerBytes, headerBytes), seal(c, 2*headerBytes, headerBytes))
 		done = append(done, "both headers were damaged and are believed")
 	}
-	return done, err
+	return done, behind, err
 }
 
 // Older makes the header before the newest one count: the file is then as its last checkpoint but one left it, as far as nothing of that was
@@ -119,13 +123,38 @@ func mendMain(c Copy) error {
 }
 
 // mendHeader believes a damaged header that may be the one after the whole one, or puts that in its place.
-func mendHeader(c Copy, at int64, damaged *header, wholeAt int64, whole *header, size int64, done *[]string) error {
-	if damaged.fits(size) && damaged.iteration == whole.iteration+1 {
+func mendHeader(c Copy, at int64, damaged *header, wholeAt int64, whole *header, size int64, done *[]string) (behind bool, err error) {
+	next, err := renumber(c, at, whole.iteration+1)
+	if err != nil {
+		return false, err
+	}
+	if next || damaged.fits(size) && damaged.iteration == whole.iteration+1 {
 		*done = append(*done, "the newest header was damaged and is believed")
-		return seal(c, at, headerBytes)
+		return false, seal(c, at, headerBytes)
 	}
 	*done = append(*done, "one of two headers was damaged; the other stands in for it")
-	return replaceHeader(c, at, wholeAt)
+	return !damaged.precedes(whole), replaceHeader(c, at, wholeAt)
+}
+
+// renumber gives a header the iteration with which its checksum is right, if that is this one.
+func renumber(c Copy, at int64, iteration uint64) (ok bool, err error) {
+	b := make([]byte, headerBytes)
+	if _, err := c.ReadAt(b, at); errors.Is(err, io.EOF) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	binary.LittleEndian.PutUint64(b[sumBytes:], iteration)
+	if binary.LittleEndian.Uint64(b) != checksum(b[sumBytes:]) {
+		return false, nil
+	}
+	_, err = c.WriteAt(b, at)
+	return err == nil, err
+}
+
+// precedes reports whether a damaged header says that it is the one before another. A blank one says nothing.
+func (h *header) precedes(newer *header) bool {
+	return h != nil && *h != header{} && h.iteration+1 == newer.iteration
 }
 
 // fits reports whether a header may be one of a file of that size.
@@ -144,11 +173,17 @@ func readHeader(r io.ReaderAt, at int64) (*header, error) {
 	return parseHeader(b), err
 }
 
-// replaceHeader puts one header in the place of another, sealed anew.
+// twin reports whether two headers tell of one state, which no checkpoint leaves: it writes them in turns.
+func (h *header) twin(other *header) bool { return h.iteration == other.iteration && h.iteration > 0 }
+
+// replaceHeader puts one header in the place of another, as the one before it, and seals both anew.
 func replaceHeader(c Copy, at, by int64) error {
 	b := make([]byte, headerBytes)
 	if _, err := c.ReadAt(b, by); err != nil {
 		return err
+	}
+	if iteration := binary.LittleEndian.Uint64(b[sumBytes:]); iteration > 0 {
+		binary.LittleEndian.PutUint64(b[sumBytes:], iteration-1)
 	}
 	if _, err := c.WriteAt(b, at); err != nil {
 		return err

@@ -55,21 +55,24 @@ func TestMendHeaders(t *testing.T) {
 		flip      []int
 		iteration uint64
 		done      int
+		behind    bool
 	}{
-		{"nothing", nil, whole.Iteration, 0},
-		{"the main header's checksum", []int{3}, whole.Iteration, 1},
-		{"the main header's magic bytes", []int{9}, whole.Iteration, 1},
-		{"the newest header's checksum", []int{newest}, whole.Iteration, 1},
-		{"the newest header's end", []int{newest + 4000}, whole.Iteration, 1},
-		{"the newest header's iteration", []int{newest + 14}, whole.Iteration - 1, 1},
-		{"the older header", []int{other + 9}, whole.Iteration, 1},
-		{"both headers' checksums", []int{newest, other}, whole.Iteration, 1},
-		{"both headers, one not to be believed", []int{newest, other + 14}, whole.Iteration, 1},
+		{"nothing", nil, whole.Iteration, 0, false},
+		{"the main header's checksum", []int{3}, whole.Iteration, 1, false},
+		{"the main header's magic bytes", []int{9}, whole.Iteration, 1, false},
+		{"the newest header's checksum", []int{newest}, whole.Iteration, 1, false},
+		{"the newest header's end", []int{newest + 4000}, whole.Iteration, 1, false},
+		{"the newest header's iteration", []int{newest + 14}, whole.Iteration, 1, false},
+		{"the newest header's iteration and more", []int{newest + 14, newest + 20}, whole.Iteration - 1, 1, true},
+		{"the older header", []int{other + 9}, whole.Iteration, 1, true},
+		{"the older header's checksum", []int{other}, whole.Iteration, 1, false},
+		{"both headers' checksums", []int{newest, other}, whole.Iteration, 1, false},
+		{"both headers, one not to be believed", []int{newest, other + 14}, whole.Iteration, 1, true},
 	} {
 		c := onDisk(t, flipped(content, test.flip...))
-		done, err := duckfile.MendHeaders(c, int64(len(content)))
-		if err != nil || len(done) != test.done {
-			t.Errorf("%s: %q, %v", test.what, done, err)
+		done, behind, err := duckfile.MendHeaders(c, int64(len(content)))
+		if err != nil || len(done) != test.done || behind != test.behind {
+			t.Errorf("%s: %q, behind %t, %v", test.what, done, behind, err)
 			continue
 		}
 		f, err := duckfile.ReadFile(c)
@@ -77,8 +80,16 @@ func TestMendHeaders(t *testing.T) {
 			t.Errorf("%s: %+v, %v: want iteration %d", test.what, f, err, test.iteration)
 		}
 	}
-	if _, err := duckfile.MendHeaders(onDisk(t, make([]byte, 20_000)), 20_000); !errors.Is(err, duckfile.ErrDamaged) {
+	if _, _, err := duckfile.MendHeaders(onDisk(t, make([]byte, 20_000)), 20_000); !errors.Is(err, duckfile.ErrDamaged) {
 		t.Errorf("a file of zeros: %v", err)
+	}
+	twins := slices.Clone(content)
+	copy(twins[newest:][:4096], content[other:][:4096])
+	if f, err := duckfile.ReadFile(reader(twins)); err != nil || !f.Torn {
+		t.Errorf("a header in the place of the other: %+v, %v", f, err)
+	}
+	if done, behind, err := duckfile.MendHeaders(onDisk(t, twins), int64(len(twins))); err != nil || len(done) != 1 || !behind {
+		t.Errorf("a header in the place of the other: %q, behind %t, %v", done, behind, err)
 	}
 	c := onDisk(t, content)
 	if err := duckfile.Older(c); err != nil {

@@ -30,7 +30,7 @@ type ID [16]byte
 type File struct {
 	ID        ID
 	Iteration uint64 // how often it was checkpointed: that of the newest header that is whole
-	Torn      bool   // the other header is not whole
+	Torn      bool   // the other header is not whole, or not the other
 	Blocks    int64
 
 	r        io.ReaderAt
@@ -76,6 +76,7 @@ func ReadFile(r io.ReaderAt) (*File, error) {
 	if len(whole) == 0 {
 		return nil, fmt.Errorf("headers: %w: neither is whole", ErrDamaged)
 	}
+	f.Torn = f.Torn || len(whole) == 2 && whole[0].twin(whole[1])
 	newest := slices.MaxFunc(whole, func(a, b *header) int { return int(int64(a.iteration - b.iteration)) })
 	f.Iteration, f.Blocks, f.at, f.free, f.root = newest.iteration, int64(newest.blocks), newest.at, newest.free, newest.root
 	return f, nil
