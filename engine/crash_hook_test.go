@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duckfile"
@@ -54,6 +55,16 @@ func (e *Engine) Journal() error {
 // FailCommit has the next COMMIT be on disk, and fail all the same. Nobody may be writing.
 func (e *Engine) FailCommit(why error) {
 	e.conn.committed = func() error { return fmt.Errorf("%w: %w", errCommit, why) }
+}
+
+// FailCommitForGood does the same on a disk that lets nothing be taken back either, until lifted.
+func (e *Engine) FailCommitForGood(why error) (lift func()) {
+	path := e.held.path
+	e.conn.committed = func() error {
+		e.held.path = strings.Repeat("no such name ", 1000)
+		return fmt.Errorf("%w: %w", errCommit, why)
+	}
+	return func() { e.held.path = path }
 }
 
 // HealNotBefore sets the moment before which the database is not opened anew.

@@ -214,3 +214,26 @@ func TestFailedIsNotWritten(t *testing.T) {
 	equal(t, "scopes of the file", scopes, next.Scopes())
 	equal(t, "memories of the file", int64(len(before)+1), rowsOf(t, next, "SELECT count(*) FROM memories")[0][0].(int64))
 }
+
+// TestFailedIsTakenBackLater: where the disk fails even to take a COMMIT back that failed, nobody can tell whether it was written; as soon as the disk lets it,
+// the engine takes it out of the log.
+func TestFailedIsTakenBackLater(t *testing.T) {
+	t.Parallel()
+	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
+	stock(t, e)
+	before := rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id")
+	lift := e.FailCommitForGood(errors.New("the disk is on fire"))
+	if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "never written"}); !errors.Is(err, engine.ErrInternal) || !strings.Contains(err.Error(), "is not known before") {
+		t.Errorf("a COMMIT that can't be taken back: %v", err)
+	}
+	if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tea"}); !errors.Is(err, engine.ErrInternal) {
+		t.Errorf("while the disk fails: %v", err)
+	}
+	lift()
+	e.HealNotBefore(time.Now())
+	equal(t, "memories", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
+	stored(t, e, engine.RememberRequest{Text: "written after"})
+	next := openFile(t, killedCopy(t, e), engine.Options{Embedder: enginetest.Words{}})
+	intact(t, next)
+	equal(t, "memories of the file", int64(len(before)+1), rowsOf(t, next, "SELECT count(*) FROM memories")[0][0].(int64))
+}
