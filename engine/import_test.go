@@ -172,7 +172,7 @@ func TestImportForAnAgentAndIntoAScope(t *testing.T) {
 func TestImportOfALongLine(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
-	story := strings.Repeat("The tide came in and went out again. ", 5_000_000/37)
+	story := strings.Repeat("The tide came in and went out again. ", 1_000_000/37)
 	lines := `{"text": "the tide table", "id": "mem_long", "l2_content": "` + story + `"}` + "\n" + `{"text": "short", "id": "mem_short"}`
 	imported(t, e, lines, engine.Imported{Lines: 2, Created: 2})
 	if m := gotten(t, e, "mem_long"); m.L2 != story {

@@ -169,7 +169,7 @@ func TestImportFaults(t *testing.T) {
 	if report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{folder}}); err != nil || report.Failed != 0 || report.Files[0].Ignored+report.Files[1].Ignored == "" {
 		t.Errorf("in a folder it is passed over: %+v, %v", report, err)
 	}
-	if report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{good}, Host: session.Claude}); err != nil || report.Failed != 0 || !report.Files[0].Unchanged {
+	if report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{good}, Host: session.Claude}); err != nil || report.Failed != 1 || !strings.Contains(report.Files[0].Error, "not a transcript of claude: it is one of plain") {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if _, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{filepath.Join(folder, "nosuch")}}); !errors.Is(err, os.ErrNotExist) {
