@@ -119,16 +119,6 @@ func (e *Engine) lock(ctx context.Context) error {
 
 func (e *Engine) unlock() { <-e.writer }
 
-// alone waits until nobody else works on the whole file, or until the caller gives up. It is asked for before any lock.
-func (e *Engine) alone(ctx context.Context) (leave func(), err error) {
-	select {
-	case e.whole <- struct{}{}:
-		return func() { <-e.whole }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // reading runs do in a transaction that sees one state of the file.
 func (c *connection) reading(ctx context.Context, do func() error) error {
 	return c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
@@ -28,11 +27,6 @@ var checks = [...]string{"check", "check_context", "check_lost_summaries", "chec
 // explains those of another. Writers wait while the log is read, and where a checkpoint comes in between, while the blocks are. Of a file that can't be
 // read it says what can't be, and then nothing of contradictions. Progress is told of blocks and tables.
 func (e *Engine) Check(ctx context.Context) (faults []Fault, err error) {
-	leave, err := e.alone(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("check: %w", err)
-	}
-	defer leave()
 	if faults, err = e.checkStored(ctx); err != nil {
 		return faults, err
 	}

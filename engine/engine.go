@@ -32,8 +32,6 @@ type Engine struct {
 	healing healing
 	keeper  *keeper // nil: nothing is written, or in memory
 
-	whole chan struct{} // has a token while somebody reads or makes anew all of the file: two at once take more memory than there is
-
 	writer   chan struct{} // has a token while somebody writes: the writer's lock, which owns the fields below
 	conn     *connection
 	words    wordCache
@@ -75,7 +73,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{path: path, opts: o, estimator: estimator, readers: newReaders(o), writer: make(chan struct{}, 1), whole: make(chan struct{}, 1),
+	e := &Engine{path: path, opts: o, estimator: estimator, readers: newReaders(o), writer: make(chan struct{}, 1),
 		model: modelGuard{o: o.Conversation, now: o.Now}}
 	defer func() {
 		if err != nil {

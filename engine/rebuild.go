@@ -35,13 +35,8 @@ func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 	if r.Vectors && e.opts.Embedder == nil {
 		return nil, fmt.Errorf("rebuild index: %w: vectors need Options.Embedder", ErrNoEmbedder)
 	}
-	leave, err := e.alone(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("rebuild index: %w", err)
-	}
-	defer leave()
 	result := &Rebuilt{}
-	err = e.write(ctx, "rebuild index", func(c *connection) (err error) {
+	err := e.write(ctx, "rebuild index", func(c *connection) (err error) {
 		e.words.forget()
 		result.Documents, err = e.rebuildWords(ctx, c)
 		return err
