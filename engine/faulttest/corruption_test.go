@@ -12,21 +12,20 @@ import (
 // TestCorruption damages files that were closed and files that were killed: whatever happened is found when the file is opened, by Check, or when
 // it is read, or the file says what it said before; and no process dies of it.
 func TestCorruption(t *testing.T) {
+	seed := seeded(t)
+	eachBase(t, func(t *testing.T, base image) { corrupt(t, base, seed, asked(t, 8, 1000)) })
+}
+
+// eachBase runs a test on a file that was closed, and on one that was killed while its log was longest.
+func eachBase(t *testing.T, test func(t *testing.T, base image)) {
 	needTracer(t)
 	life := "short"
 	if longRun("faults") {
 		life = "whole"
 	}
-	seed := seeded(t)
 	p := lived(t, life)
-	for _, base := range []struct {
-		name string
-		of   image
-	}{{"closed", p.recording.left(len(p.recording))}, {"killed", p.recording.left(p.recording.longestLog(t))}} {
-		t.Run(base.name, func(t *testing.T) {
-			corrupt(t, base.of, seed, asked(t, 8, 1000))
-		})
-	}
+	t.Run("closed", func(t *testing.T) { test(t, p.recording.left(len(p.recording))) })
+	t.Run("killed", func(t *testing.T) { test(t, p.recording.left(p.recording.longestLog(t))) })
 }
 
 // left is what a kill after so many operations leaves.
@@ -62,7 +61,22 @@ func corrupt(t *testing.T, base image, seed uint64, times int) {
 	if whole.Found != "" || whole.Fault != "" {
 		t.Fatalf("the undamaged file: %+v", whole)
 	}
-	c, found := newTrial(t), map[string]int{}
+	strikeAll(t, base, seed, times, "damages", func(r *juror, damaged image) (found, fault string) {
+		v := look(t, r, damaged)
+		if v.Fault == "" && v.Found == "" {
+			v.Found = "did no harm"
+			if v.Content != whole.Content {
+				v.Fault = "silently says something else"
+			}
+		}
+		return v.Found, v.Fault
+	})
+}
+
+// strikeAll damages the files of a folder so many times, and has each looked at.
+func strikeAll(t *testing.T, base image, seed uint64, times int, what string, look func(r *juror, damaged image) (outcome, fault string)) {
+	t.Helper()
+	c, outcomes := newTrial(t), map[string]int{}
 	var group sync.WaitGroup
 	for n := range judges {
 		group.Go(func() {
@@ -70,24 +84,18 @@ func corrupt(t *testing.T, base image, seed uint64, times int) {
 			defer r.leave()
 			for i := n; i < times; i += judges {
 				rng := rand.New(rand.NewPCG(seed, uint64(i)))
-				damaged, what := base.strike(rng, damages[i%len(damages)])
-				v := look(t, &r, damaged)
-				if v.Fault == "" && v.Found == "" {
-					v.Found = "did no harm"
-					if v.Content != whole.Content {
-						v.Fault = "silently says something else"
-					}
+				damaged, how := base.strike(rng, damages[i%len(damages)])
+				outcome, fault := look(&r, damaged)
+				if fault == "" {
+					c.count(outcomes, []string{outcome})
 				}
-				if v.Fault == "" {
-					c.count(found, []string{v.Found})
-				}
-				c.note(what, verdict{Fault: v.Fault}, func() string { return damaged.replay(t) })
+				c.note(how, verdict{Fault: fault}, func() string { return damaged.replay(t) })
 			}
 		})
 	}
 	group.Wait()
-	t.Logf("found: %v", found)
-	c.report("damages")
+	t.Logf("%s: %v", what, outcomes)
+	c.report(what)
 }
 
 // replay is the command that reads the folder again, which is kept for it.
@@ -106,7 +114,7 @@ func (m image) replay(t *testing.T) string {
 // folderVariable names a damaged folder, which TestReadAgain reads.
 const folderVariable = "MALLARD_FAULT_FOLDER"
 
-// TestReadAgain reads a folder that TestCorruption has kept.
+// TestReadAgain reads and recovers a folder that TestCorruption or TestRecovery has kept.
 func TestReadAgain(t *testing.T) {
 	folder := os.Getenv(folderVariable)
 	if folder == "" {
@@ -122,5 +130,10 @@ func TestReadAgain(t *testing.T) {
 		t.Error(v.Fault)
 	} else {
 		t.Logf("found: %s\n%s", v.Found, v.Content)
+	}
+	if v := save(t, &j, d.found()); v.Fault != "" {
+		t.Error(v.Fault)
+	} else {
+		t.Logf("came back: %s, lost %t, altered %t, %d rows", v.Came, v.Lost, v.Altered, len(v.Content))
 	}
 }

@@ -22,20 +22,25 @@ type reading struct {
 
 // look has a folder made and read.
 func look(t *testing.T, r *juror, m image) (v reading) {
+	if died := r.putFolder(t, "read", m, &v); died != "" {
+		v = reading{Fault: died}
+	}
+	return v
+}
+
+// putFolder makes a folder and puts it to a child of a role.
+func (j *juror) putFolder(t *testing.T, role string, m image, answer any) (died string) {
 	folder, err := newFolder()
 	if err != nil {
 		t.Error(err)
-		return v
+		return err.Error()
 	}
 	defer os.RemoveAll(folder)
 	if err := m.make(folder); err != nil {
 		t.Error(err)
-		return v
+		return err.Error()
 	}
-	if died := r.put("read", folder, &v); died != "" {
-		v = reading{Fault: died}
-	}
-	return v
+	return j.put(role, folder, answer)
 }
 
 // read is the child that reads files: folders, one a line.

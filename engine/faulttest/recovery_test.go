@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
@@ -21,19 +19,8 @@ import (
 // TestRecovery damages files as TestCorruption does and recovers each. Whatever happened to it, the new file opens and Check finds nothing that was not said; what is
 // said to be whole is, and what is not there, or is otherwise than it was, was said to be.
 func TestRecovery(t *testing.T) {
-	needTracer(t)
-	life := "short"
-	if longRun("faults") {
-		life = "whole"
-	}
 	seed := seeded(t)
-	p := lived(t, life)
-	for _, base := range []struct {
-		name string
-		of   image
-	}{{"closed", p.recording.left(len(p.recording))}, {"killed", p.recording.left(p.recording.longestLog(t))}} {
-		t.Run(base.name, func(t *testing.T) { saveAll(t, base.of, seed, asked(t, 4, 500)) })
-	}
+	eachBase(t, func(t *testing.T, base image) { saveAll(t, base, seed, asked(t, 4, 500)) })
 }
 
 // saveAll damages the files of a folder so many times, and recovers each.
@@ -43,29 +30,13 @@ func saveAll(t *testing.T, base image, seed uint64, times int) {
 	if whole.Fault != "" || whole.Came != "whole" || len(whole.Content) == 0 {
 		t.Fatalf("the undamaged file: %+v", whole)
 	}
-	c, came := newTrial(t), map[string]int{}
-	var group sync.WaitGroup
-	for n := range judges {
-		group.Go(func() {
-			var r juror
-			defer r.leave()
-			for i := n; i < times; i += judges {
-				rng := rand.New(rand.NewPCG(seed, uint64(i)))
-				damaged, what := base.strike(rng, damages[i%len(damages)])
-				v := save(t, &r, damaged)
-				if v.Fault == "" && v.Came != "nothing" {
-					v.Fault = v.untold(whole.Content)
-				}
-				if v.Fault == "" {
-					c.count(came, []string{v.Came})
-				}
-				c.note(what, verdict{Fault: v.Fault}, func() string { return damaged.replay(t) })
-			}
-		})
-	}
-	group.Wait()
-	t.Logf("came back: %v", came)
-	c.report("recoveries")
+	strikeAll(t, base, seed, times, "recoveries", func(r *juror, damaged image) (came, fault string) {
+		v := save(t, r, damaged)
+		if v.Fault == "" && v.Came != "nothing" {
+			v.Fault = v.untold(whole.Content)
+		}
+		return v.Came, v.Fault
+	})
 }
 
 // saving is what a process that recovers a file says of it.
@@ -101,17 +72,7 @@ func (v saving) untold(was content) string {
 
 // save has a folder made and its file recovered.
 func save(t *testing.T, r *juror, m image) (v saving) {
-	folder, err := newFolder()
-	if err != nil {
-		t.Error(err)
-		return v
-	}
-	defer os.RemoveAll(folder)
-	if err := m.make(folder); err != nil {
-		t.Error(err)
-		return v
-	}
-	if died := r.put("save", folder, &v); died != "" {
+	if died := r.putFolder(t, "save", m, &v); died != "" {
 		v = saving{Fault: died}
 	}
 	return v
