@@ -12,7 +12,7 @@ import (
 
 // unswitched are the numbers that shape a score or say how many, rather than add a signal to it: switching them off means
 // nothing. Any other number or switch of engine.Weights is a signal.
-var unswitched = []string{"pool", "whole", "k1", "b", "date_days", "min_score", "recency_days", "length_anchor", "life_days",
+var unswitched = []string{"pool", "whole", "k1", "b", "date_days", "chance", "min_score", "recency_days", "length_anchor", "life_days",
 	"reinforcement", "max_life", "hard_min_score", "diversity"}
 
 // Ablations are a set without one of its signals each: the set itself first, then one per signal, with that weight at zero or

@@ -49,7 +49,7 @@ func (r *compactionRun) reach(ctx context.Context, w *grown, q question) (a reac
 // expanded gives the positions of the turns that a question expands.
 func (r *compactionRun) expanded(ctx context.Context, w *grown, q question) (map[int]bool, error) {
 	found := map[int]bool{}
-	result, err := r.engine.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: w.name, Prompt: q.text, TokenCap: r.config.Cap})
+	result, err := r.engine.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: w.name, Prompt: q.text, TokenCap: r.config.Cap, Limit: 1000})
 	if err != nil {
 		return nil, err
 	}

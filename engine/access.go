@@ -46,15 +46,11 @@ func (e *Engine) writeThen(ctx context.Context, op string, do func(c *connection
 	if err := checkClock(e.now()); err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	leave, err := e.enter(ctx)
+	leave, err := e.enterAlone(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	defer leave()
-	if err := e.lock(ctx); err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	defer e.unlock()
 	defer func() { e.conn.ease() }()
 	if err := e.well(); err != nil { // it fell ill while this waited
 		return fmt.Errorf("%s: %w", op, err)
@@ -102,6 +98,23 @@ func (e *Engine) enter(ctx context.Context) (leave func(), err error) {
 			return nil, err
 		}
 	}
+}
+
+// enterAlone is enter with the writer's lock. Whoever has the lock may wait until nobody is in the database any more, so nobody who is may wait for the
+// lock: it comes first.
+func (e *Engine) enterAlone(ctx context.Context) (leave func(), err error) {
+	if err := e.lock(ctx); err != nil {
+		return nil, err
+	}
+	out, err := e.enter(ctx)
+	if err != nil {
+		e.unlock()
+		return nil, err
+	}
+	return func() {
+		out()
+		e.unlock()
+	}, nil
 }
 
 // lock waits for the writer's lock, or until the caller gives up.

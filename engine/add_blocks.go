@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -47,9 +49,9 @@ func (e *Engine) AddBlocks(ctx context.Context, r AddBlocksRequest) (*AddedBlock
 
 func (r AddBlocksRequest) validate(blocks []Block) error {
 	if (r.MessageID == "") == (r.MessageKey == "") {
-		return invalid("message_id", r.MessageID, "one of message_id and message_key")
+		return fault.Invalid("message_id", r.MessageID, "one of message_id and message_key")
 	}
-	return firstError(checkText("message_id", r.MessageID), checkText("message_key", r.MessageKey), takeBlocks(blocks))
+	return cmp.Or(fault.CheckText("message_id", r.MessageID), fault.CheckText("message_key", r.MessageKey), takeBlocks(blocks))
 }
 
 // addBlocks is one try; again: somebody else changed the message meanwhile.
@@ -135,7 +137,7 @@ func (e *Engine) storedMessage(ctx context.Context, c *connection, r AddBlocksRe
 		return nil, err
 	}
 	if m.Message == nil {
-		return nil, fmt.Errorf("%w: message %s of conversation %s", ErrNotFound, quote(or(r.MessageID, r.MessageKey)), quote(conversation.Name))
+		return nil, fmt.Errorf("%w: message %s of conversation %s", ErrNotFound, fault.Quote(cmp.Or(r.MessageID, r.MessageKey)), fault.Quote(conversation.Name))
 	}
 	return m, fillBlocks(ctx, c, []*Message{m.Message})
 }
@@ -170,7 +172,11 @@ func (e *Engine) lengthen(ctx context.Context, was *storedMessage, fresh []Block
 		m.Blocks = []Block{{Type: TextBlock, Text: m.Text}}
 	}
 	m.Blocks = append(m.Blocks, fresh...)
-	x := &intake{message: &m, payloads: payloads{}}
+	tools, err := e.toolsOf(ctx, conversationOf{name: was.ConversationID}, []*Message{&m})
+	if err != nil {
+		return nil, err
+	}
+	x := &intake{message: &m, tools: tools, payloads: payloads{}}
 	e.keepLarge(ctx, x, m.Blocks[len(m.Blocks)-len(fresh):])
 	if x.err != nil {
 		return nil, x.err

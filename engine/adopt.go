@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // AdoptRequest takes over a compaction that a host made.
@@ -25,12 +28,12 @@ type AdoptRequest struct {
 // is known. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
 func (e *Engine) AdoptSummary(ctx context.Context, r AdoptRequest) (s *Summary, changed bool, err error) {
 	if strings.TrimSpace(r.Text) == "" {
-		return nil, false, fmt.Errorf("adopt summary: %w", invalid("text", r.Text, "what the summary says"))
+		return nil, false, fmt.Errorf("adopt summary: %w", fault.Invalid("text", r.Text, "what the summary says"))
 	}
-	if err := firstError(checkText("key", r.Key), checkText("model", r.Model), checkText("first_kept", r.FirstKept), checkTime("at", r.At)); err != nil {
+	if err := cmp.Or(fault.CheckText("key", r.Key), fault.CheckText("model", r.Model), fault.CheckText("first_kept", r.FirstKept), fault.CheckTime("at", r.At)); err != nil {
 		return nil, false, fmt.Errorf("adopt summary: %w", err)
 	}
-	s = &Summary{Key: r.Key, Kind: leaf, Text: cleanText(r.Text), Model: or(r.Model, "host"), Level: HostMade, Attempts: 1, CreatedAt: orTime(utc(r.At), e.now()),
+	s = &Summary{Key: r.Key, Kind: leaf, Text: cleanText(r.Text), Model: cmp.Or(r.Model, "host"), Level: HostMade, Attempts: 1, CreatedAt: orTime(utc(r.At), e.now()),
 		UpdatedAt: e.now()}
 	d := e.describeSummary(ctx, s)
 	err = e.write(ctx, "adopt summary", func(c *connection) error {
@@ -68,7 +71,7 @@ func (e *Engine) adoptSummary(ctx context.Context, c *connection, v *Conversatio
 			return false, err
 		}
 		if !found {
-			return false, fmt.Errorf("%w: message with the key %s", ErrNotFound, quote(firstKept))
+			return false, fmt.Errorf("%w: message with the key %s", ErrNotFound, fault.Quote(firstKept))
 		}
 	}
 	above, err := e.unfold(ctx, c, v.ID, before)

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // AppendRequest adds messages to the end of a conversation, which is made when it does not exist. The conversation is named by
@@ -48,7 +51,7 @@ func (e *Engine) Append(ctx context.Context, r AppendRequest) (*Appended, error)
 // appendAll is Append. Where left is not nil, messages whose vectors are unusable are stored without, and it gets by their number what is wrong.
 func (e *Engine) appendAll(ctx context.Context, r AppendRequest, left map[int]error) (*Appended, error) {
 	of := r.conversation()
-	if err := firstError(of.validate(), checkText("title", r.Title), checkText("parent", r.Parent)); err != nil {
+	if err := cmp.Or(of.validate(), fault.CheckText("title", r.Title), fault.CheckText("parent", r.Parent)); err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
 	if gate := e.opts.Conversation.gate(of); gate != "" {
@@ -90,7 +93,11 @@ func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 		m.Blocks = slices.Clone(m.Blocks)
 		messages[i] = &m
 	}
-	taken, vectorErr, err := e.takeIn(ctx, messages, known)
+	tools, err := e.toolsOf(ctx, r.conversation(), messages)
+	if err != nil {
+		return nil, fmt.Errorf("append: %w", err)
+	}
+	taken, vectorErr, err := e.takeIn(ctx, messages, known, tools)
 	var bad *unusable
 	if left != nil && errors.As(err, &bad) {
 		err = nil

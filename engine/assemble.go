@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/prompts"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
@@ -144,13 +146,13 @@ func (e *Engine) assembly(r AssembleRequest) (*assembly, error) {
 		value, min int
 	}{{"budget", r.Budget, 0}, {"tail_count", r.TailCount, -1}, {"tail_tokens", r.TailTokens, -1}} {
 		if f.value < f.min || f.value > most {
-			return nil, invalid(f.field, f.value, fmt.Sprintf("%d to %d", f.min, most))
+			return nil, fault.Invalid(f.field, f.value, fmt.Sprintf("%d to %d", f.min, most))
 		}
 	}
 	if r.Timezone != "" {
 		zone, err := time.LoadLocation(r.Timezone)
 		if err != nil {
-			return nil, invalid("timezone", r.Timezone, "a name such as Europe/Berlin, or UTC")
+			return nil, fault.Invalid("timezone", r.Timezone, "a name such as Europe/Berlin, or UTC")
 		}
 		a.zone = zone
 	}
@@ -165,11 +167,11 @@ func (e *Engine) assembly(r AssembleRequest) (*assembly, error) {
 		a.policy.TailTokens = r.TailTokens
 	}
 	for i, m := range r.Live {
-		if err := member("role", or(m.Role, "user"), Roles()); err != nil {
+		if err := fault.Member("role", cmp.Or(m.Role, "user"), Roles()); err != nil {
 			return nil, fmt.Errorf("live message %d: %w", i, err)
 		}
 	}
-	return a, firstError(conversationOf{name: r.Conversation}.validate(), checkText("prompt", r.Prompt))
+	return a, cmp.Or(conversationOf{name: r.Conversation}.validate(), fault.CheckText("prompt", r.Prompt))
 }
 
 // render makes the result of what was chosen. It needs no database.

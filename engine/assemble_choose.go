@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/mallardmem/mallard/engine/window"
@@ -71,5 +72,5 @@ func (a *assembly) shorten(tokens int) {
 // reference is what stands in the place of a tool's result that there is no room for.
 func (a *assembly) reference(m *Message, b *Block, tokens int) string {
 	return fmt.Sprintf("[The result of %s, %d tokens, is left out here. Call %s with %s to read it.]",
-		or(b.Tool, "the tool"), tokens, or(a.request.ToolNames.Describe, "describe"), m.ID)
+		cmp.Or(b.Tool, "the tool"), tokens, cmp.Or(a.request.ToolNames.Describe, "describe"), m.ID)
 }

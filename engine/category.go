@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Category says what a memory is about, and so how extraction treats it.
@@ -59,7 +61,7 @@ func categoryFault(field, word string) error {
 	if _, ours := ParseCategory(word); ours || storageWords[storageWord(word)] != "" {
 		return nil
 	}
-	return invalid(field, word, oneOf(Categories())+" (also fact, decision, reflection, other)")
+	return fault.Invalid(field, word, fault.OneOf(Categories())+" (also fact, decision, reflection, other)")
 }
 
 // Tier says how fast a memory fades.

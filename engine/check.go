@@ -17,8 +17,12 @@ type Fault struct {
 
 func (f Fault) String() string { return f.Fault + ": " + f.Subject }
 
-// checks are the queries that give faults, one per row.
-var checks = [...]string{"check", "check_context", "check_lost_summaries", "check_summaries", "check_circles", "check_contents"}
+// checks are the queries that give faults, one per row. In each of them stands what reads the same tables: all of it in one would hold all at once.
+var checks = [...]string{
+	"check_memories", "check_relations", "check_messages", "check_documents", "check_words", "check_unposted", "check_postings", "check_posted_words",
+	"check_totals", "check_vectors",
+	"check_sequences", "check_conversations", "check_context", "check_lost_summaries", "check_summaries", "check_circles", "check_contents",
+}
 
 // Check proves the file's integrity. It reads all that is stored: every block in use against its checksum, the log as far as it is acknowledged, every
 // value of every table. And nothing contradicts itself: every live row has its document, words and totals, nothing is left over, vectors are of

@@ -42,20 +42,16 @@ func (e *Engine) checkBlocks(ctx context.Context) ([]Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
 	faults, before, err := e.verify(ctx)
-	if err != nil || e.opts.ReadOnly {
+	after, unread := duckfile.ReadFile(e.held.file)
+	leave()
+	if err != nil || e.opts.ReadOnly || len(faults) == 0 && unread == nil && after.Iteration == before {
 		return faults, err
 	}
-	if len(faults) == 0 {
-		if after, err := duckfile.ReadFile(e.held.file); err == nil && after.Iteration == before {
-			return nil, nil
-		}
-	}
-	if err := e.lock(ctx); err != nil {
+	if leave, err = e.enterAlone(ctx); err != nil {
 		return nil, err
 	}
-	defer e.unlock()
+	defer leave()
 	faults, _, err = e.verify(ctx)
 	return faults, err
 }
@@ -85,17 +81,18 @@ func (e *Engine) verify(ctx context.Context) (faults []Fault, iteration uint64, 
 
 // checkLog reads the log as far as it is acknowledged, while nobody writes to it.
 func (e *Engine) checkLog(ctx context.Context) ([]Fault, error) {
-	leave, err := e.enter(ctx)
+	enter := e.enterAlone
+	if e.opts.ReadOnly {
+		enter = e.enter
+	}
+	leave, err := enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	var known duckfile.Acknowledged
+	known := e.held.log
 	if e.opts.ReadOnly {
 		known, err = e.held.acknowledged()
-	} else if err = e.lock(ctx); err == nil {
-		defer e.unlock()
-		known = e.held.log
 	}
 	if err != nil || known.Length == 0 {
 		return nil, err

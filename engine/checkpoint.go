@@ -171,10 +171,9 @@ func (k *keeper) look(nobodyWrites bool) {
 		limit = bulkReplay
 	}
 	e := k.engine
-	if time.Duration(k.replay.Load()) <= limit || k.rest.After(time.Now()) || !e.using.TryRLock() { // it is being closed, or opened anew
+	if time.Duration(k.replay.Load()) <= limit || k.rest.After(time.Now()) {
 		return
 	}
-	defer e.using.RUnlock()
 	if nobodyWrites {
 		select {
 		case e.writer <- struct{}{}:
@@ -185,6 +184,10 @@ func (k *keeper) look(nobodyWrites bool) {
 		e.writer <- struct{}{}
 	}
 	defer e.unlock()
+	if !e.using.TryRLock() { // it is being closed, or opened anew
+		return
+	}
+	defer e.using.RUnlock()
 	if e.closed || e.well() != nil || e.held.replay() <= limit {
 		return
 	}

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -128,19 +130,19 @@ func (r *CompactRequest) validate(o ConversationOptions) error {
 	if r.Mode == "" {
 		r.Mode = CompactSweep
 	}
-	if err := firstError(conversationOf{r.Conversation, r.SessionKey, r.SessionID}.validate(), member("mode", r.Mode, CompactModes()),
-		checkText("instructions", r.Instructions)); err != nil {
+	if err := cmp.Or(conversationOf{r.Conversation, r.SessionKey, r.SessionID}.validate(), fault.Member("mode", r.Mode, CompactModes()),
+		fault.CheckText("instructions", r.Instructions)); err != nil {
 		return err
 	}
 	const most = 1 << 30
 	if r.Budget < 0 || r.Budget > most || r.Budget == 0 && !(r.Force && r.Mode != CompactUnder) {
-		return invalid("budget", r.Budget, fmt.Sprintf("1 to %d: what the model's context holds, in tokens", most))
+		return fault.Invalid("budget", r.Budget, fmt.Sprintf("1 to %d: what the model's context holds, in tokens", most))
 	}
 	if o.MaxAssemblyTokens > 0 {
 		r.Budget = min(r.Budget, o.MaxAssemblyTokens)
 	}
 	if r.Target < 0 || r.Target > most || r.Target > 0 && r.Mode != CompactUnder {
-		return invalid("target", r.Target, fmt.Sprintf("0 to %d, with the mode under", most))
+		return fault.Invalid("target", r.Target, fmt.Sprintf("0 to %d, with the mode under", most))
 	}
 	if r.Target == 0 {
 		r.Target = r.Budget
@@ -157,7 +159,7 @@ func (e *Engine) compactable(ctx context.Context, of conversationOf, agent strin
 		if v, err = resolveConversation(ctx, c, of); err != nil || v == nil {
 			return err
 		}
-		if !internal(agent) && !e.scopes.Load().Allows(agent, v.Scope) {
+		if !e.scopes.Load().Sees(agent, v.Scope) {
 			return fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, v.Scope)
 		}
 		return nil
@@ -259,7 +261,7 @@ func (k *compaction) once(ctx context.Context) error {
 	case overStill && !storedOver: // only by what the host saw
 		k.result.Reason = window.ReasonLive
 	default:
-		k.result.Reason = or(string(sweep.Stopped()), string(window.Spent))
+		k.result.Reason = cmp.Or(string(sweep.Stopped()), string(window.Spent))
 	}
 	return err
 }
@@ -396,8 +398,8 @@ func (e *Engine) NeedsCompaction(ctx context.Context, r CompactRequest) (n Need,
 		if err != nil {
 			return err
 		}
-		if v == nil || !internal(r.Agent) && !e.scopes.Load().Allows(r.Agent, v.Scope) {
-			return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(or(r.Conversation, or(r.SessionKey, r.SessionID))))
+		if v == nil || !e.scopes.Load().Sees(r.Agent, v.Scope) {
+			return fmt.Errorf("%w: conversation %s", ErrNotFound, fault.Quote(cmp.Or(r.Conversation, cmp.Or(r.SessionKey, r.SessionID))))
 		}
 		view, err := e.view(ctx, c, v.ID, policy, r.Budget, 1)
 		if err != nil {

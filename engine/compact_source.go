@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -130,7 +131,7 @@ func (e *Engine) rarity(ctx context.Context, in *summaryInput) (func(string) flo
 
 // label says when a message was said, and by whom.
 func (m *Message) label(at *time.Location) string {
-	return "[" + moment(m.SaidAt, at) + "] " + or(m.Speaker, m.Role)
+	return "[" + moment(m.SaidAt, at) + "] " + cmp.Or(m.Speaker, m.Role)
 }
 
 // moment is a time as summaries give it.
@@ -149,9 +150,9 @@ func (m *Message) source() string {
 	for i := range m.Blocks {
 		switch b := &m.Blocks[i]; b.Type {
 		case ToolCallBlock:
-			lines = append(lines, strings.TrimSpace("[calls "+or(b.Tool, "a tool")+"] "+text.OmitEncoded(b.Input)))
+			lines = append(lines, strings.TrimSpace("[calls "+cmp.Or(b.Tool, "a tool")+"] "+text.OmitEncoded(b.Input)))
 		case ToolResultBlock:
-			what := "[result of " + or(b.Tool, "a tool")
+			what := "[result of " + cmp.Or(b.Tool, "a tool")
 			if b.IsError {
 				what += ", an error"
 			}

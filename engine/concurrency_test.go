@@ -17,6 +17,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/scope"
 )
 
 // crowd is what many goroutines do to one engine, each call with a random source of its own. Memories and conversations are
@@ -61,7 +62,7 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 			return err
 		},
 		"SetScopes": func(ctx context.Context, rng *rand.Rand) error {
-			return e.SetScopes(ctx, engine.Scopes{Definitions: map[string]string{fmt.Sprint("team", rng.IntN(9)): "a team"}})
+			return e.SetScopes(ctx, scope.Scopes{Definitions: map[string]string{fmt.Sprint("team", rng.IntN(9)): "a team"}})
 		},
 		"Recall": func(ctx context.Context, rng *rand.Rand) error {
 			modes := []engine.Mode{"", engine.Hybrid, engine.VectorMode, engine.LexicalMode}

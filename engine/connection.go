@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -11,11 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -55,7 +58,7 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 	dsn := fmt.Sprintf(":memory:?threads=%d&memory_limit=%dMB", o.Threads, o.MemoryLimit)
 	connector, err := duckdb.NewConnector(dsn, func(execer driver.ExecerContext) error {
 		if !attached { // the pool makes its first connection below, before any other
-			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{temporary}", strings.ReplaceAll(temporary(path), "'", "''")); err != nil {
+			if err := execText(ctx, execer, sqlfiles.Query("configure"), "{temporary}", strings.ReplaceAll(temporary(path, o.ReadOnly), "'", "''")); err != nil {
 				return err
 			}
 			if o.loadsFTS() {
@@ -95,13 +98,30 @@ func openDatabase(ctx context.Context, path string, o Options) (*sql.DB, error) 
 	return db, nil
 }
 
-// temporary is the folder for what does not fit into memory; it is there only while needed.
-func temporary(path string) string {
-	if path == ":memory:" {
-		return filepath.Join(os.TempDir(), fmt.Sprintf("mallard-%d.tmp", os.Getpid()))
+// temporary is the folder for what does not fit into memory; it is there only while needed. Only one who writes has the place beside the file for
+// itself: DuckDB names what is in the folder without regard to others.
+func temporary(path string, readOnly bool) string {
+	if path == ":memory:" || readOnly {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("mallard-%d-%s.tmp", os.Getpid(), strings.ToLower(rand.Text()[:8])))
 	}
 	return path + ".tmp"
 }
+
+// clearTemporary removes what a crash has left in the folder. The caller holds the file for writing.
+func clearTemporary(path string) error {
+	left, err := filepath.Glob(filepath.Join(globEscape.Replace(temporary(path, false)), "duckdb_temp_*"))
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	var errs []error
+	for _, name := range left {
+		errs = append(errs, remove(name))
+	}
+	os.Remove(temporary(path, false)) // unless there is something else in it
+	return errors.Join(errs...)
+}
+
+var globEscape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // openError says what a person can do when the file can't be opened.
 func openError(path string, err error) error {
@@ -203,12 +223,12 @@ func checkArgs(args []any) error {
 		var err error
 		switch value := named.Value.(type) {
 		case string:
-			err = checkText(named.Name, value)
+			err = fault.CheckText(named.Name, value)
 		case []string:
-			err = checkTexts(named.Name, value)
+			err = fault.CheckTexts(named.Name, value)
 		case time.Time:
 			if !value.Equal(year10000) { // the end of what is not bounded
-				err = checkTime(named.Name, value)
+				err = fault.CheckTime(named.Name, value)
 			}
 		}
 		if err != nil {
@@ -332,6 +352,20 @@ func (c *connection) eachIn(ctx context.Context, table, name string, scan func(*
 		return err
 	}
 	rows, err := c.conn.QueryContext(ctx, strings.ReplaceAll(sqlfiles.Query(name), "{table}", table), args...)
+	if err != nil {
+		return queryError(name, err)
+	}
+	return scanAll(rows, name, scan)
+}
+
+// numbers are those of documents, from one to another.
+type numbers struct{ from, to int32 }
+
+// eachOf is each for a query of documents {from} to {to}: as text, which unlike a parameter lets the scan pass over stretches of rows that have none.
+func (c *connection) eachOf(ctx context.Context, of numbers, name string, scan func(*sql.Rows) error) error {
+	c.step()
+	text := strings.NewReplacer("{from}", strconv.Itoa(int(of.from)), "{to}", strconv.Itoa(int(of.to))).Replace(sqlfiles.Query(name))
+	rows, err := c.conn.QueryContext(ctx, text)
 	if err != nil {
 		return queryError(name, err)
 	}

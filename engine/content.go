@@ -2,9 +2,12 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // ContentOf reads the content of a host's message, whatever its shape, and gives what was said and what it is made of: the Text and Blocks of
@@ -24,7 +27,7 @@ func ContentOf(raw json.RawMessage) (said string, blocks []Block, err error) {
 		return "", []Block{}, nil
 	}
 	if !json.Valid(raw) {
-		return "", nil, invalid("content", string(raw[:min(len(raw), 256)]), "JSON")
+		return "", nil, fault.Invalid("content", string(raw[:min(len(raw), 256)]), "JSON")
 	}
 	switch raw[0] {
 	case '"':
@@ -81,7 +84,7 @@ func objectContent(raw json.RawMessage) []Block {
 		return blocksOf(raw)
 	}
 	said := textUnder(o, 0)
-	return []Block{{Type: "object", Text: or(said, compact(raw)), Raw: raw}}
+	return []Block{{Type: "object", Text: cmp.Or(said, compact(raw)), Raw: raw}}
 }
 
 // mostDepth is how deep texts are looked for in an object.

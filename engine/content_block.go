@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -79,7 +80,7 @@ func blocksOf(raw json.RawMessage) []Block {
 	if _, ok := partKinds[BlockType(known)]; ok {
 		return []Block{{Type: BlockType(known), Text: textUnder(o, 0), Raw: raw}}
 	}
-	return []Block{{Type: BlockType(or(strings.TrimSpace(kind), "object")), Text: textUnder(o, 0), Raw: raw}}
+	return []Block{{Type: BlockType(cmp.Or(strings.TrimSpace(kind), "object")), Text: textUnder(o, 0), Raw: raw}}
 }
 
 // textBlock is a text of a host's. whole: it is all that the host wrote, unless a byte or a surrogate was lost.
@@ -111,7 +112,7 @@ func (o fields) name() string { return o.text("name", "toolName", "tool_name", "
 // tool reads a call, and its result where it is there already.
 func (o fields) tool(raw json.RawMessage) []Block {
 	in := o.inner()
-	call := Block{Type: ToolCallBlock, CallID: or(in.call(), o.call()), Tool: or(in.name(), o.name()), Raw: raw}
+	call := Block{Type: ToolCallBlock, CallID: cmp.Or(in.call(), o.call()), Tool: cmp.Or(in.name(), o.name()), Raw: raw}
 	call.Input = plainOf(in.first("input", "arguments", "toolInput", "args", "parameters", "action", "query"))
 	state, _ := fieldsOf(in["state"])
 	if state != nil && call.Input == "" {
@@ -132,7 +133,7 @@ func (o fields) tool(raw json.RawMessage) []Block {
 // result reads what a tool gave.
 func (o fields) result(raw json.RawMessage) []Block {
 	in := o.inner()
-	b := Block{Type: ToolResultBlock, CallID: or(in.call(), o.call()), Tool: or(in.name(), o.name()), IsError: o.failed() || in.failed(), Raw: raw}
+	b := Block{Type: ToolResultBlock, CallID: cmp.Or(in.call(), o.call()), Tool: cmp.Or(in.name(), o.name()), IsError: o.failed() || in.failed(), Raw: raw}
 	return b.filled(in.first("output", "toolOutput", "content", "result", "response", "error", "tools"))
 }
 
@@ -178,8 +179,8 @@ func (o fields) file(kind BlockType, raw json.RawMessage) Block {
 		}
 	}
 	for _, at := range places {
-		b.FileName = or(b.FileName, at.text("name", "filename", "file_name", "fileName", "title"))
-		b.MIME = or(b.MIME, at.text("mime", "mimeType", "mime_type", "media_type", "mediaType"))
+		b.FileName = cmp.Or(b.FileName, at.text("name", "filename", "file_name", "fileName", "title"))
+		b.MIME = cmp.Or(b.MIME, at.text("mime", "mimeType", "mime_type", "media_type", "mediaType"))
 		if b.Data != nil || b.Text != "" {
 			continue
 		}
@@ -209,7 +210,7 @@ func (b *Block) locate(address string) {
 		return
 	}
 	kind, encoding, _ := strings.Cut(strings.TrimPrefix(head, "data:"), ";")
-	b.MIME = or(b.MIME, kind)
+	b.MIME = cmp.Or(b.MIME, kind)
 	if strings.HasSuffix(encoding, "base64") {
 		b.decode(data)
 	} else if plain, err := url.PathUnescape(data); err == nil && plain != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -45,16 +46,16 @@ type conversationOf struct {
 
 func (of conversationOf) validate() error {
 	if of.name == "" && of.key == "" && of.session == "" {
-		return invalid("conversation", "", "a name or id, or a session key or id")
+		return fault.Invalid("conversation", "", "a name or id, or a session key or id")
 	}
 	if of.name != "" && of.key != "" {
-		return invalid("session_key", of.key, "none beside a conversation")
+		return fault.Invalid("session_key", of.key, "none beside a conversation")
 	}
 	for _, f := range []struct{ field, value string }{{"conversation", of.name}, {"session_key", of.key}, {"session_id", of.session}} {
 		if f.value != "" && strings.TrimSpace(f.value) == "" {
-			return invalid(f.field, f.value, "a name")
+			return fault.Invalid(f.field, f.value, "a name")
 		}
-		if err := checkText(f.field, f.value); err != nil {
+		if err := fault.CheckText(f.field, f.value); err != nil {
 			return err
 		}
 	}
@@ -66,7 +67,7 @@ func (of conversationOf) byID(v *Conversation) bool {
 	return of.name == v.ID || of.name != "" && of.name != v.Name && of.name != v.SessionKey
 }
 
-func (of conversationOf) String() string { return or(of.name, or(of.key, of.session)) }
+func (of conversationOf) String() string { return cmp.Or(of.name, cmp.Or(of.key, of.session)) }
 
 // idEnding is what the ending of an id may look like.
 var idEnding = regexp.MustCompile(`^[0-9a-z]{6,26}$`)
@@ -85,7 +86,7 @@ func findConversation(ctx context.Context, c *connection, name string) (*Convers
 		return err
 	}, sql.Named("ending", name))
 	if err == nil && n > 1 {
-		return nil, fmt.Errorf("%w: %s fits %d conversations; give more of it", ErrAmbiguous, quote(name), n)
+		return nil, fmt.Errorf("%w: %s fits %d conversations; give more of it", ErrAmbiguous, fault.Quote(name), n)
 	}
 	return v, err
 }
@@ -167,15 +168,15 @@ func (v *Conversation) row() []driver.Value {
 
 // readable finds a conversation that the agent may read. Errors: ErrNotFound, ErrInvalid.
 func (e *Engine) readable(ctx context.Context, c *connection, name, agent string) (*Conversation, error) {
-	if err := firstError(checkText("conversation", name), conversationOf{name: name}.validate()); err != nil {
+	if err := cmp.Or(fault.CheckText("conversation", name), conversationOf{name: name}.validate()); err != nil {
 		return nil, err
 	}
 	v, err := findConversation(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
-	if v == nil || !internal(agent) && !e.scopes.Load().Allows(agent, v.Scope) {
-		return nil, fmt.Errorf("%w: conversation %s", ErrNotFound, quote(name))
+	if v == nil || !e.scopes.Load().Sees(agent, v.Scope) {
+		return nil, fmt.Errorf("%w: conversation %s", ErrNotFound, fault.Quote(name))
 	}
 	return v, nil
 }
@@ -190,13 +191,13 @@ func (e *Engine) writable(ctx context.Context, c *connection, of conversationOf,
 		return nil, err
 	}
 	if v == nil {
-		return nil, fmt.Errorf("%w: conversation %s", ErrNotFound, quote(of.String()))
+		return nil, fmt.Errorf("%w: conversation %s", ErrNotFound, fault.Quote(of.String()))
 	}
 	return v, e.mayWrite(v, agent)
 }
 
 func (e *Engine) mayWrite(v *Conversation, agent string) error {
-	if internal(agent) || e.scopes.Load().Allows(agent, v.Scope) {
+	if e.scopes.Load().Sees(agent, v.Scope) {
 		return nil
 	}
 	return fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, v.Scope)
@@ -217,14 +218,14 @@ func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendReq
 		return nil, err
 	}
 	if r.Scope != "" && r.Scope != v.Scope {
-		return nil, invalid("scope", r.Scope, v.Scope+", the scope of conversation "+quote(of.String()))
+		return nil, fault.Invalid("scope", r.Scope, v.Scope+", the scope of conversation "+fault.Quote(of.String()))
 	}
 	return v, e.adoptSession(ctx, c, v, of)
 }
 
 // adoptSession notes that a conversation goes on in another session of the host, or has a key now.
 func (e *Engine) adoptSession(ctx context.Context, c *connection, v *Conversation, of conversationOf) error {
-	key, session, name := or(of.key, v.SessionKey), or(of.session, v.SessionID), v.Name
+	key, session, name := cmp.Or(of.key, v.SessionKey), cmp.Or(of.session, v.SessionID), v.Name
 	if key == v.SessionKey && session == v.SessionID {
 		return nil
 	}
@@ -243,7 +244,7 @@ func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRe
 		return nil, err
 	}
 	if strings.HasPrefix(r.Conversation, conversationPrefix) && validID.MatchString(r.Conversation) && len(r.Conversation) == len(conversationPrefix)+26 {
-		return nil, fmt.Errorf("%w: conversation %s; a new one needs a name, not an id", ErrNotFound, quote(r.Conversation))
+		return nil, fmt.Errorf("%w: conversation %s; a new one needs a name, not an id", ErrNotFound, fault.Quote(r.Conversation))
 	}
 	of := r.conversation()
 	at := e.now()
@@ -252,7 +253,7 @@ func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRe
 		return nil, err
 	}
 	v := &Conversation{ID: id, Name: of.String(), Scope: scope, Title: r.Title, CreatedAt: at, nextSeq: 1,
-		SessionKey: or(of.name, of.key), SessionID: of.session, Active: true, Estimator: e.opts.Conversation.Estimator}
+		SessionKey: cmp.Or(of.name, of.key), SessionID: of.session, Active: true, Estimator: e.opts.Conversation.Estimator}
 	if r.Parent != "" {
 		parent, err := e.readable(ctx, c, r.Parent, r.Agent)
 		if err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -143,16 +145,16 @@ func preset[T comparable](field *T, otherwise T) {
 func (o ConversationOptions) validate() error {
 	var errs []error
 	if _, err := text.NewEstimator(o.Estimator); err != nil {
-		errs = append(errs, invalid("estimator", o.Estimator, strings.Join(text.Estimators(), ", ")))
+		errs = append(errs, fault.Invalid("estimator", o.Estimator, strings.Join(text.Estimators(), ", ")))
 	}
 	if _, err := time.LoadLocation(o.Timezone); err != nil {
-		errs = append(errs, invalid("timezone", o.Timezone, "a name such as Europe/Berlin, or UTC"))
+		errs = append(errs, fault.Invalid("timezone", o.Timezone, "a name such as Europe/Berlin, or UTC"))
 	}
 	if !(o.ContextThreshold > 0 && o.ContextThreshold <= 1) {
-		errs = append(errs, invalid("context_threshold", o.ContextThreshold, "above 0, up to 1"))
+		errs = append(errs, fault.Invalid("context_threshold", o.ContextThreshold, "above 0, up to 1"))
 	}
 	if !(o.SummaryMaxOverage >= 1 && o.SummaryMaxOverage <= 1000) {
-		errs = append(errs, invalid("summary_max_overage_factor", o.SummaryMaxOverage, "1 to 1000"))
+		errs = append(errs, fault.Invalid("summary_max_overage_factor", o.SummaryMaxOverage, "1 to 1000"))
 	}
 	const most = 1 << 30
 	for _, f := range []struct {
@@ -169,7 +171,7 @@ func (o ConversationOptions) validate() error {
 		{"new_session_retain_depth", *o.NewSessionRetainDepth, -1},
 	} {
 		if f.value < f.min || f.value > most {
-			errs = append(errs, invalid(f.name, f.value, fmt.Sprintf("%d to %d", f.min, most)))
+			errs = append(errs, fault.Invalid(f.name, f.value, fmt.Sprintf("%d to %d", f.min, most)))
 		}
 	}
 	for _, f := range []struct {
@@ -180,17 +182,17 @@ func (o ConversationOptions) validate() error {
 		{"summary_call_window", o.SummaryCallWindow}, {"summary_spend_backoff", o.SummarySpendBackoff}, {"circuit_breaker_cooldown", o.BreakerCooldown},
 	} {
 		if f.value <= 0 {
-			errs = append(errs, invalid(f.name, time.Duration(f.value), "a time such as 60s"))
+			errs = append(errs, fault.Invalid(f.name, time.Duration(f.value), "a time such as 60s"))
 		}
 	}
-	return errors.Join(append(errs, checkTexts("ignore_session_patterns", o.IgnoreSessions),
-		checkTexts("stateless_session_patterns", o.StatelessSessions), checkText("custom_instructions", o.Instructions))...)
+	return errors.Join(append(errs, fault.CheckTexts("ignore_session_patterns", o.IgnoreSessions),
+		fault.CheckTexts("stateless_session_patterns", o.StatelessSessions), fault.CheckText("custom_instructions", o.Instructions))...)
 }
 
 // gate says why nothing of a session is written; empty: it is.
 func (o ConversationOptions) gate(of conversationOf) string {
-	key := or(of.key, of.name)
-	if matchesAny(o.IgnoreSessions, or(key, of.session)) {
+	key := cmp.Or(of.key, of.name)
+	if matchesAny(o.IgnoreSessions, cmp.Or(key, of.session)) {
 		return "session excluded"
 	}
 	if *o.SkipStateless && key != "" && matchesAny(o.StatelessSessions, key) {

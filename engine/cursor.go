@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Cursor is how far a host's transcript was read.
@@ -42,7 +44,7 @@ func (e *Engine) SetCursor(ctx context.Context, v Cursor) error {
 				return err
 			}
 			if known == nil || known.ID != v.ConversationID {
-				return fmt.Errorf("%w: conversation %s", ErrNotFound, quote(v.ConversationID))
+				return fmt.Errorf("%w: conversation %s", ErrNotFound, fault.Quote(v.ConversationID))
 			}
 		}
 		return e.putCursor(ctx, c, &v, v.ConversationID, false)
@@ -52,7 +54,7 @@ func (e *Engine) SetCursor(ctx context.Context, v Cursor) error {
 // putCursor replaces the cursor of its path. The caller is in a write transaction.
 func (e *Engine) putCursor(ctx context.Context, c *connection, v *Cursor, conversationID string, ingested bool) error {
 	if v.Path == "" || v.Bytes < 0 || v.Lines < 0 || v.Skipped < 0 {
-		return fmt.Errorf("cursor: %w", invalid("cursor", fmt.Sprintf("%+v", *v), "a path, and numbers of 0 or more"))
+		return fmt.Errorf("cursor: %w", fault.Invalid("cursor", fmt.Sprintf("%+v", *v), "a path, and numbers of 0 or more"))
 	}
 	_, err := c.exec(ctx, "cursor_put", sql.Named("path", v.Path), sql.Named("host", v.Host), sql.Named("conversation_id", nullText(conversationID)),
 		sql.Named("file_id", v.FileID), sql.Named("first_line", v.FirstLine), sql.Named("bytes", v.Bytes), sql.Named("lines", v.Lines),

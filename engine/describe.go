@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // DescribeRequest asks what an id names.
@@ -65,7 +67,7 @@ type ManifestNode struct {
 func (e *Engine) Describe(ctx context.Context, r DescribeRequest) (*Description, error) {
 	const op = "describe"
 	if r.TokenCap < 0 {
-		return nil, fmt.Errorf("%s: %w", op, invalid("token_cap", r.TokenCap, "1 or more"))
+		return nil, fmt.Errorf("%s: %w", op, fault.Invalid("token_cap", r.TokenCap, "1 or more"))
 	}
 	grant, err := e.hold(ctx, r.Grant)
 	if err != nil {

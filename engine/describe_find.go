@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // The kinds of what an id names, beside those of documents.
@@ -28,7 +30,7 @@ var finders = map[string]string{
 
 // lookUp finds what an id, or the unique ending of one, names, in the scopes that the agent may read. Errors: ErrNotFound, ErrAmbiguous.
 func (e *Engine) lookUp(ctx context.Context, c *connection, id, agent string) (*named, error) {
-	if err := checkText("id", id); err != nil {
+	if err := fault.CheckText("id", id); err != nil {
 		return nil, err
 	}
 	visible, _ := e.scopes.Load().ForReading(agent, nil)
@@ -38,7 +40,7 @@ func (e *Engine) lookUp(ctx context.Context, c *connection, id, agent string) (*
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 1 && (internal(agent) || e.scopes.Load().Allows(agent, found[0].scope)) {
+		if len(found) == 1 && e.scopes.Load().Sees(agent, found[0].scope) {
 			return found[0], nil
 		}
 	}
@@ -55,11 +57,11 @@ func (e *Engine) lookUp(ctx context.Context, c *connection, id, agent string) (*
 			for i, n := range found {
 				ids[i] = n.id
 			}
-			return nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, quote(id), strings.Join(ids, ", "))
+			return nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
 		}
 	}
 	return nil, fmt.Errorf("%w: %s; an id is mem_, msg_, sum_, file_ or conv_ and what follows it, whole, or the last %d characters or more of that",
-		ErrNotFound, quote(id), minShort)
+		ErrNotFound, fault.Quote(id), minShort)
 }
 
 func findNamed(ctx context.Context, c *connection, query string, args ...any) (all []*named, err error) {

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // mostManifest is how many nodes of a tree the text shows; the rest is in Manifest.
@@ -13,7 +16,7 @@ func (d *Description) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", d.Kind, d.ID)
 	if d.Conversation != nil && d.Kind != ConversationKind {
-		fmt.Fprintf(&b, " of conversation %s (%s)", quote(d.Conversation.Name), d.Conversation.ID)
+		fmt.Fprintf(&b, " of conversation %s (%s)", fault.Quote(d.Conversation.Name), d.Conversation.ID)
 	}
 	b.WriteByte('\n')
 	if d.Kind != ConversationKind {
@@ -26,9 +29,9 @@ func (d *Description) Text() string {
 		d.message(&b)
 	case d.File != nil:
 		f := d.File
-		fmt.Fprintf(&b, "name %s, type %s, %s, %s, kept %s, of message %s\n", or(f.Name, "-"), or(f.MIME, "-"), counted(int(f.Bytes), "byte"),
+		fmt.Fprintf(&b, "name %s, type %s, %s, %s, kept %s, of message %s\n", cmp.Or(f.Name, "-"), cmp.Or(f.MIME, "-"), counted(int(f.Bytes), "byte"),
 			counted(int(f.Lines), "line"), stamp(f.CreatedAt, d.location), f.MessageID)
-		fmt.Fprintf(&b, "\n%s\n", or(f.Summary, "Nothing is known of what it holds."))
+		fmt.Fprintf(&b, "\n%s\n", cmp.Or(f.Summary, "Nothing is known of what it holds."))
 	case d.Memory != nil:
 		m := d.Memory
 		fmt.Fprintf(&b, "%s, scope %s, tier %s, state %s, since %s\n\n%s\n", m.Category, m.Scope, m.Tier, m.State, stamp(m.ValidFrom, d.location), m.Level(Full))
@@ -108,12 +111,12 @@ func (d *Description) message(b *strings.Builder) {
 
 func (d *Description) conversation(b *strings.Builder) {
 	v := d.Conversation
-	fmt.Fprintf(b, "%s, scope %s, %s, begun %s", quote(v.Name), v.Scope, counted(v.Messages, "message"), stamp(v.CreatedAt, d.location))
+	fmt.Fprintf(b, "%s, scope %s, %s, begun %s", fault.Quote(v.Name), v.Scope, counted(v.Messages, "message"), stamp(v.CreatedAt, d.location))
 	if !v.LastSaidAt.IsZero() {
 		fmt.Fprintf(b, ", last message %s", stamp(v.LastSaidAt, d.location))
 	}
 	if !v.Active {
-		fmt.Fprintf(b, "; archived: %s", or(v.ArchiveCause, "-"))
+		fmt.Fprintf(b, "; archived: %s", cmp.Or(v.ArchiveCause, "-"))
 	}
 	b.WriteByte('\n')
 	if v.Title != "" {

@@ -1,5 +1,11 @@
 // Package engine is an embedded memory for AI agents: one DuckDB file, inside the agent's own process.
 //
+// # Start with these eight
+//
+// [Open] and [Engine.Close] a file; [Engine.Remember] a statement and [Engine.Recall] what answers a question; [Engine.Append] what was said,
+// [Engine.Assemble] what a model is shown of it, and [Engine.Compact] what became too long; [Engine.Query] asks the file with SQL. The other verbs
+// change, look up, move and mend.
+//
 // # Nouns
 //
 // A memory is one remembered statement with a scope (who shares it), a category (what it is about) and a tier (how fast it

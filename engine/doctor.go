@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -66,7 +67,7 @@ func (e *Engine) Doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error
 
 func (e *Engine) doctor(ctx context.Context, r DoctorRequest) (*Diagnosis, error) {
 	if r.Apply && strings.TrimSpace(r.Backup) == "" {
-		return nil, invalid("backup", r.Backup, "with apply, the name of a new file")
+		return nil, fault.Invalid("backup", r.Backup, "with apply, the name of a new file")
 	}
 	d := &Diagnosis{}
 	var err error
@@ -114,6 +115,14 @@ func (e *Engine) findings(ctx context.Context) (all []Finding, err error) {
 		return nil, err
 	}
 	err = e.read(ctx, "fallbacks", func(c *connection) error {
+		var since string
+		found, err := e.setting(ctx, c, purgedSetting, &since)
+		if err != nil {
+			return err
+		}
+		if found && e.held != nil {
+			faults = append(faults, Fault{purgedFault, "since " + since})
+		}
 		return c.each(ctx, "doctor_fallbacks", func(rows *sql.Rows) error {
 			f := Fault{Fault: fallbackFault}
 			defer func() { faults = append(faults, f) }()
@@ -139,7 +148,7 @@ func (e *Engine) findings(ctx context.Context) (all []Finding, err error) {
 		if i < 0 {
 			x := explanationOf(fault.Fault)
 			i = len(all)
-			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: e.able(x.remedy), Harmless: x.fault == fallbackFault || x.fault == orphanFault, remedy: x.remedy})
+			all = append(all, Finding{Fault: fault.Fault, Means: x.means, Remedy: x.says, Repairable: e.able(x.remedy), Harmless: slices.Contains([]string{fallbackFault, orphanFault, purgedFault}, x.fault), remedy: x.remedy})
 		}
 		if all[i].Count++; len(all[i].Subjects) < mostSubjects {
 			all[i].Subjects = append(all[i].Subjects, fault.Subject)

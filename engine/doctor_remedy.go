@@ -114,6 +114,7 @@ var explanations = [...]explained{
 	{alteredContent, "what was kept apart is not what was stored", byHand, fromBackup},
 	{"content of another length", "what was kept apart is not what was stored", byHand, fromBackup},
 	{orphanFault, "it takes room; a write that was broken off left it", sweeping, "the file is deleted"},
+	{purgedFault, "what was purged is in no row, but its bytes may be in the file until their room is used again", byHand, "`memctl doctor --shred` writes the file anew"},
 	{fallbackFault, "its text is an extract or cut, for the model that was asked failed", rewriting, "it is made anew where a model is at hand"},
 }
 
@@ -121,6 +122,7 @@ var explanations = [...]explained{
 const (
 	fallbackFault = "summary that was made without the model"
 	orphanFault   = "file that no content is in"
+	purgedFault   = "purge whose bytes may still be in the file"
 )
 
 // explanationOf finds what is known of a fault.

@@ -75,10 +75,15 @@ func curedTo(t *testing.T, whole []byte, statement string, o engine.Options) (*e
 
 func left(d *engine.Diagnosis) []string {
 	names := []string{}
-	for _, f := range d.Left {
+	for _, f := range unpurged(d.Left) {
 		names = append(names, f.Fault)
 	}
 	return names
+}
+
+// unpurged leaves out that something was purged, which is no fault of a file.
+func unpurged(findings []engine.Finding) []engine.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f engine.Finding) bool { return f.Fault == "purge whose bytes may still be in the file" })
 }
 
 // tally counts the faults that were found.
@@ -176,7 +181,7 @@ func TestDoctorRequests(t *testing.T) {
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: backup})
-	if err != nil || d.Backup != "" || len(d.Findings) != 0 {
+	if err != nil || d.Backup != "" || len(unpurged(d.Findings)) != 0 {
 		t.Errorf("a healthy file: %+v, %v", d, err)
 	}
 	if _, err := os.Stat(backup); err == nil {
@@ -227,11 +232,15 @@ func TestDoctorSweeps(t *testing.T) {
 	}
 	intact(t, e)
 	d, err := e.Doctor(t.Context(), engine.DoctorRequest{})
-	if err != nil || len(d.Findings) != 1 || !d.Findings[0].Harmless || !d.Findings[0].Repairable || d.Findings[0].Subjects[0] != orphan {
-		t.Fatalf("%+v, %v", d, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := unpurged(d.Findings)
+	if len(found) != 1 || !found[0].Harmless || !found[0].Repairable || found[0].Subjects[0] != orphan {
+		t.Fatalf("%+v", found)
 	}
 	d, err = e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
-	if err != nil || len(d.Left) != 0 {
+	if err != nil || len(left(d)) != 0 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/scope"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -30,7 +32,8 @@ type Engine struct {
 	closed  bool
 	ill     atomic.Pointer[error] // why the database must be opened anew; nil: it need not
 	healing healing
-	keeper  *keeper // nil: nothing is written, or in memory
+	keeper  *keeper      // nil: nothing is written, or in memory
+	unshare func() error // ends what Options.Share began
 
 	writer   chan struct{} // has a token while somebody writes: the writer's lock, which owns the fields below
 	conn     *connection
@@ -42,7 +45,7 @@ type Engine struct {
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	chosen model        // the file's embedding model; zero: none yet
 	next   model        // whose vectors RebuildIndex makes, to take the place of chosen; zero: none
-	scopes atomic.Pointer[Scopes]
+	scopes atomic.Pointer[scope.Scopes]
 	size   atomic.Int64 // documents in the file, about
 	grants grants
 
@@ -81,7 +84,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 		}
 	}()
 	if path == "" {
-		return nil, invalid("path", path, "a file name, or :memory:")
+		return nil, fault.Invalid("path", path, "a file name, or :memory:")
 	}
 	if path != ":memory:" {
 		if err := e.claim(ctx); err != nil {
@@ -108,11 +111,19 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 		return nil, err
 	}
 	e.size.Store(size)
-	if e.held != nil && !o.ReadOnly {
-		if err := e.held.committed(); err != nil { // what was written since
-			return nil, err
-		}
-		e.keeper = newKeeper(e)
+	if e.held == nil || o.ReadOnly {
+		return e, nil
+	}
+	if err := e.held.committed(); err != nil { // what was written since
+		return nil, err
+	}
+	e.keeper = newKeeper(e)
+	if o.Share == nil {
+		return e, nil
+	}
+	if e.unshare, err = o.Share(e); err != nil {
+		e.keeper.end()
+		return nil, fmt.Errorf("share: %w", err)
 	}
 	return e, nil
 }
@@ -126,7 +137,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 		if e.opts.ReadOnly {
 			_, err = e.held.look()
 		} else {
-			err = e.held.mend(time.Now())
+			err = errors.Join(e.held.mend(time.Now()), clearTemporary(e.path))
 		}
 		if err != nil {
 			return e.unmended(err)
@@ -179,9 +190,9 @@ func (e *Engine) now() time.Time { return utc(e.opts.Now()) }
 // checkClock refuses what Options.Now tells where the file can't keep it.
 func checkClock(at time.Time) error {
 	if at.IsZero() {
-		return invalid("what Options.Now told", at, "the years 1 to 9999, in UTC, but for the zero time")
+		return fault.Invalid("what Options.Now told", at, "the years 1 to 9999, in UTC, but for the zero time")
 	}
-	return checkTime("what Options.Now told", at)
+	return fault.CheckTime("what Options.Now told", at)
 }
 
 // claim makes sure that the file is there and can be opened, by nobody else.
@@ -192,7 +203,7 @@ func (e *Engine) claim(ctx context.Context) (err error) {
 	info, err := os.Stat(e.path)
 	switch {
 	case err == nil && info.IsDir():
-		return invalid("path", e.path, "a file, not a folder")
+		return fault.Invalid("path", e.path, "a file, not a folder")
 	case errors.Is(err, os.ErrNotExist) && e.opts.ReadOnly:
 		return fmt.Errorf("%w: there is no file to read", ErrNotFound)
 	case errors.Is(err, os.ErrNotExist):
@@ -241,6 +252,9 @@ func (e *Engine) takeNow(ctx context.Context) (err error) {
 	if e.held, err = hold(e.path, e.opts.ReadOnly); err != nil {
 		return err
 	}
+	if err := e.clearUnfinished(); err != nil {
+		return err
+	}
 	if err = e.connect(ctx); errors.Is(err, ErrLocked) { // DuckDB's own lock, where we have none
 		err = errors.Join(err, e.disconnect(), e.held.release())
 		e.held = nil
@@ -279,6 +293,9 @@ func (e *Engine) Notices() []string {
 // Path is the absolute name of the file, or ":memory:".
 func (e *Engine) Path() string { return e.path }
 
+// Options are those that it was opened with, and the defaults of the others.
+func (e *Engine) Options() Options { return e.opts }
+
 // Language is the one of the file's tokenizer.
 func (e *Engine) Language(ctx context.Context) (language string, err error) {
 	err = e.read(ctx, "language", func(c *connection) error {
@@ -288,8 +305,13 @@ func (e *Engine) Language(ctx context.Context) (language string, err error) {
 	return language, err
 }
 
-// Close waits for running operations, writes everything to the file and gives it up. Further calls do nothing.
+// Close waits for running operations, writes everything to the file and gives it up; those of other processes, which Options.Share let in, are ended.
+// Further calls do nothing.
 func (e *Engine) Close() error {
+	var unshared error
+	if e.unshare != nil {
+		unshared = e.unshare()
+	}
 	e.keeper.end()
 	e.using.Lock()
 	defer e.using.Unlock()
@@ -301,7 +323,7 @@ func (e *Engine) Close() error {
 	if !e.opts.ReadOnly && e.well() == nil {
 		flush = e.checkpoint(context.Background())
 	}
-	if err := errors.Join(flush, e.shut()); err != nil {
+	if err := errors.Join(unshared, flush, e.shut()); err != nil {
 		return fmt.Errorf("close %s: %w", e.path, err)
 	}
 	return nil

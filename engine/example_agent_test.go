@@ -11,10 +11,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/llm"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 // openMemory opens the agent's file. The model writes summaries; without one (no LLM) they pick sentences.
@@ -23,7 +25,7 @@ func openMemory(ctx context.Context, file, server, model string) (*engine.Engine
 	if err != nil {
 		return nil, err
 	}
-	return engine.Open(ctx, file, engine.Options{Embedder: static.New(), LLM: writer})
+	return engine.Open(ctx, file, engine.Options{Embedder: static.New(), LLM: writer, Share: share.Serve})
 }
 
 // agent is one dialogue with a model behind a server that speaks OpenAI's chat completions.
@@ -39,12 +41,20 @@ func (a *agent) turn(ctx context.Context, key, said string) (string, error) {
 	if err := a.append(ctx, engine.Message{Key: key, Role: "user", Text: said}); err != nil {
 		return "", err
 	}
+	known, err := a.memory.Recall(ctx, engine.RecallQuery{Text: said, Limit: 5, Adaptive: true})
+	if err != nil {
+		return "", err
+	}
 	for {
 		shown, err := a.memory.Assemble(ctx, engine.AssembleRequest{Conversation: a.conversation, Budget: a.budget})
 		if err != nil {
 			return "", err
 		}
-		answer, err := a.complete(ctx, shown.OpenAI())
+		messages := shown.OpenAI()
+		if len(known.Hits) > 0 {
+			messages = append([]engine.OpenAIMessage{{Role: "system", Content: known.Prompt()}}, messages...)
+		}
+		answer, err := a.insist(ctx, messages)
 		if err != nil {
 			return "", err
 		}
@@ -77,6 +87,21 @@ func (a *agent) append(ctx context.Context, m engine.Message) error {
 	return err
 }
 
+// insist asks the model, and when it fails twice more, with longer and longer pauses.
+func (a *agent) insist(ctx context.Context, messages []engine.OpenAIMessage) (answer *engine.OpenAIMessage, err error) {
+	for _, pause := range []time.Duration{0, time.Second, 10 * time.Second} {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if answer, err = a.complete(ctx, messages); err == nil {
+			return answer, nil
+		}
+	}
+	return nil, err // what was said is stored: the same turn may be called again
+}
+
 // compact makes the context smaller when that is due.
 func (a *agent) compact(ctx context.Context) error {
 	r := engine.CompactRequest{Conversation: a.conversation, Budget: a.budget}
@@ -93,13 +118,16 @@ func (a *agent) compact(ctx context.Context) error {
 	return nil
 }
 
-// call is what the model finds behind its three tools.
+// call is what the model finds behind its four tools.
 func (a *agent) call(ctx context.Context, tool, arguments string) (string, error) {
-	var in struct{ Pattern, ID, Question string }
+	var in struct{ Text, Pattern, ID, Question string }
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
 		return "", err
 	}
 	switch {
+	case tool == "remember":
+		_, err := a.memory.Remember(ctx, engine.RememberRequest{Text: in.Text, Unique: true})
+		return "Remembered.", err
 	case tool == "grep":
 		found, err := a.memory.Grep(ctx, engine.GrepRequest{Conversation: a.conversation, Pattern: in.Pattern, Limit: 10})
 		if err != nil {
@@ -130,6 +158,8 @@ func (a *agent) call(ctx context.Context, tool, arguments string) (string, error
 
 // tools tells the model of them, in the form of chat completions.
 const tools = `[
+	{"type": "function", "function": {"name": "remember", "description": "Keep one fact for later conversations, in one sentence.",
+		"parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}}},
 	{"type": "function", "function": {"name": "grep", "description": "Find what was said in this conversation, by words.",
 		"parameters": {"type": "object", "properties": {"pattern": {"type": "string"}}, "required": ["pattern"]}}},
 	{"type": "function", "function": {"name": "describe", "description": "Say what a summary covers, and what expanding it costs.",
@@ -190,18 +220,29 @@ func Example_agent() {
 			log.Fatal(err)
 		}
 	}
-	answer, err := a.turn(ctx, "turn-12", "What is the code of the gate?")
+	if _, err := a.turn(ctx, "turn-12", "By the way: Ines likes green tea."); err != nil {
+		log.Fatal(err)
+	}
+	answer, err := a.turn(ctx, "turn-13", "What is the code of the gate?")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer)
+
+	b := &agent{memory: e, server: server.URL, model: "some-model", conversation: "another day", budget: 1000}
+	answer, err = b.turn(ctx, "turn-0", "Which tea does Ines like?") // what was remembered in one conversation is known in the next
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(answer)
 	// Output:
 	// compaction: compacted, 778 to 482 tokens
-	// compaction: compacted, 842 to 475 tokens
+	// compaction: compacted, 867 to 500 tokens
 	// It is 4711.
+	// Green tea.
 }
 
-// modelServer stands in for a model: it summarises in one sentence, and looks for codes before it answers.
+// modelServer stands in for a model: it summarises in one sentence, remembers what is said by the way, and looks for codes before it answers.
 func modelServer() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -215,14 +256,22 @@ func modelServer() *httptest.Server {
 		last := request.Messages[len(request.Messages)-1]
 		said, _ := last.Content.(string)
 		answer := engine.OpenAIMessage{Role: "assistant", Content: "Noted."}
+		system, _ := request.Messages[0].Content.(string)
+		ask := func(tool, arguments string) {
+			answer.ToolCalls = []engine.OpenAICall{{ID: "call_" + tool, Type: "function", Function: engine.OpenAIFunction{Name: tool, Arguments: arguments}}}
+			answer.Content = nil
+		}
 		switch {
 		case request.Tools == nil:
 			answer.Content = "The log tells of tides and cranes.\nExpand for details about: the gate"
 		case last.Role == "tool" && strings.Contains(said, "4711"):
 			answer.Content = "It is 4711."
 		case strings.Contains(said, "What is the code"):
-			answer.ToolCalls = []engine.OpenAICall{{ID: "call_1", Type: "function", Function: engine.OpenAIFunction{Name: "grep", Arguments: `{"pattern": "code of the gate"}`}}}
-			answer.Content = nil
+			ask("grep", `{"pattern": "code of the gate"}`)
+		case strings.Contains(said, "By the way"):
+			ask("remember", `{"text": "Ines likes green tea."}`)
+		case strings.Contains(said, "Which tea") && strings.Contains(system, "green tea"):
+			answer.Content = "Green tea."
 		}
 		json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion", "choices": []any{map[string]any{"index": 0, "message": answer, "finish_reason": "stop"}}})
 	}))

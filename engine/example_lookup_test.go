@@ -104,7 +104,7 @@ func ExampleRecallQuery_lift() {
 	}
 	// Output:
 	// summary [2026-03-06 09:00 UTC] user: Decision: we order two spare brakes, and keep one at the berth.
-	// summary above 5 messages that were found
+	// summary above 4 messages that were found
 }
 
 // RewriteSummary gives a summary another text, and DissolveSummary puts back what it stood for.

@@ -103,9 +103,9 @@ func ExampleEngine_Recall_explain() {
 	// Output:
 	// tea   words true  dropped ""
 	// visit words true  dropped "expired"
-	// crane words false dropped "hard_min_score"
-	// expired dropped 1 of 3
-	// hard_min_score dropped 1 of 2
+	// crane words false dropped "chance"
+	// chance dropped 1 of 3
+	// expired dropped 1 of 2
 }
 
 func ExampleEngine_Append() {

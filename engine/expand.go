@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // ExpandRequest asks for what summaries stand for.
@@ -88,13 +90,13 @@ func (e *Engine) Expand(ctx context.Context, r ExpandRequest) (*Expansion, error
 func (r ExpandRequest) validate() error {
 	switch {
 	case len(r.IDs) == 0:
-		return invalid("ids", "", "one or more ids of summaries")
+		return fault.Invalid("ids", "", "one or more ids of summaries")
 	case r.Depth > maxDepth:
-		return invalid("depth", r.Depth, fmt.Sprintf("up to %d", maxDepth))
+		return fault.Invalid("depth", r.Depth, fmt.Sprintf("up to %d", maxDepth))
 	case r.TokenCap < 0:
-		return invalid("token_cap", r.TokenCap, "1 or more")
+		return fault.Invalid("token_cap", r.TokenCap, "1 or more")
 	}
-	return checkTexts("ids", r.IDs)
+	return fault.CheckTexts("ids", r.IDs)
 }
 
 // expansion is one Expand on its way.

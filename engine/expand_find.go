@@ -90,7 +90,7 @@ func (x *inquiry) take(ctx context.Context, found []Excerpt) error {
 
 func (x *inquiry) takeFrom(ctx context.Context, c *connection, found []Excerpt) error {
 	const batch = 100
-	for len(found) > 0 && !x.full() {
+	for len(found) > 0 && !x.full() && !x.enough() {
 		some := found[:min(batch, len(found))]
 		found = found[len(some):]
 		if err := x.read(ctx, c, some); err != nil {
@@ -149,19 +149,25 @@ func (x *inquiry) beside(ctx context.Context, c *connection) error {
 	if err := x.read(ctx, c, some); err != nil {
 		return err
 	}
+	truncated := x.result.Truncated // of neighbours, nobody asked for all
 	for _, excerpt := range some {
 		if excerpt.Message != nil && excerpt.Message.SetAside.recallable() {
 			x.add(excerpt)
 		}
 	}
-	x.result.Truncated = false // of neighbours, nobody asked for all
+	x.result.Truncated = truncated
 	return nil
 }
 
 // full reports whether nothing more will fit.
 func (x *inquiry) full() bool { return x.result.Tokens >= x.cap }
 
-// read completes excerpts: the message, and the summary above it. What is in the context, or where the question does not look, loses
+// enough reports whether there are as many as were asked for.
+func (x *inquiry) enough() bool {
+	return x.request.Limit > 0 && len(x.result.Excerpts) >= x.request.Limit
+}
+
+// read completes excerpts: the message, and the summary above it. What is in the context, unless that is asked too, or where the question does not look, loses
 // its message.
 func (x *inquiry) read(ctx context.Context, c *connection, some []Excerpt) error {
 	ids := make([]string, len(some))
@@ -180,7 +186,7 @@ func (x *inquiry) read(ctx context.Context, c *connection, some []Excerpt) error
 		if err != nil {
 			return err
 		}
-		if i := at[m.ID]; !slices.Contains(shown, m.ID) && x.asked(m) {
+		if i := at[m.ID]; (x.request.InContext || !slices.Contains(shown, m.ID)) && x.asked(m) {
 			some[i].Message = m
 		}
 		return nil
@@ -236,7 +242,7 @@ func (x *inquiry) add(excerpt Excerpt) {
 	if m == nil || x.taken[m.ID] {
 		return
 	}
-	if m.Tokens > x.cap-x.result.Tokens {
+	if m.Tokens > x.cap-x.result.Tokens || x.enough() {
 		x.result.Truncated = true
 		return
 	}

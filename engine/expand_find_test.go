@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
@@ -126,5 +127,50 @@ func TestExpandQueryDoesNotWaitForEver(t *testing.T) {
 	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "otter", Conversation: "birds"})
 	if !errors.Is(a.ModelErr, context.DeadlineExceeded) || !strings.Contains(a.Answer, "old pier") {
 		t.Errorf("%+v, want the excerpts, and that the model took too long", a)
+	}
+}
+
+// TestExpandQueryInContext: who has not read the context finds what stands there too, best first, and no more than was asked for.
+func TestExpandQueryInContext(t *testing.T) {
+	alone(t)
+	e := enginetest.Open(t, engine.Options{})
+	said, leaves := kept(t, e)
+	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "otter", Conversation: "birds", InContext: true, Limit: 2})
+	if len(a.Excerpts) != 2 || a.Excerpts[0].Message.ID != said[2] || a.Excerpts[0].Summary != leaves[0] || a.Excerpts[1].Message.ID != said[19] || a.Excerpts[1].Summary != "" {
+		t.Fatalf("%+v, want both messages about the otter", a.Excerpts)
+	}
+	if first, second := strings.Index(a.Answer, "under the old pier ["+leaves[0]+"]"), strings.Index(a.Answer, "again? ["+said[19]+"]"); first < 0 || second < first {
+		t.Errorf("the best does not come first:\n%s", a.Answer)
+	}
+	if a := answered(t, e, engine.ExpandQueryRequest{Prompt: "note of the weather", Conversation: "birds", InContext: true}); len(a.Excerpts) != 10 || !a.Truncated {
+		t.Errorf("%d excerpts, truncated %t, want ten of many", len(a.Excerpts), a.Truncated)
+	}
+	if a := answered(t, e, engine.ExpandQueryRequest{Prompt: "zeppelin", Conversation: "birds", InContext: true}); a.Answer != "Nothing that was said matches the question." {
+		t.Errorf("%q", a.Answer)
+	}
+	for _, limit := range []int{-1, 1001} {
+		if _, err := e.ExpandQuery(t.Context(), engine.ExpandQueryRequest{Prompt: "otter", Conversation: "birds", Limit: limit}); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "limit") {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+	}
+}
+
+// TestExpandQueryOfTheTour asks what the README asks, before and after the conversation is compacted.
+func TestExpandQueryOfTheTour(t *testing.T) {
+	alone(t)
+	e := openDemo(t, static.New())
+	for _, compacted := range []bool{false, true} {
+		if compacted {
+			if _, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "conv_demo_harbor", Budget: 1500}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := answered(t, e, engine.ExpandQueryRequest{Prompt: "what was wrong with the tide?", Conversation: "conv_demo_harbor", InContext: true})
+		at := slices.IndexFunc(a.Excerpts, func(x engine.Excerpt) bool {
+			return strings.Contains(x.Message.Text, "the certificate of the tide feed")
+		})
+		if at < 0 || at > 2 || len(a.Excerpts) > 10 || (a.Excerpts[0].Summary != "") != compacted {
+			t.Errorf("compacted %t: the answer is number %d of %d: %+v", compacted, at+1, len(a.Excerpts), a)
+		}
 	}
 }

@@ -9,35 +9,39 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/prompts"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
-// ExpandQueryRequest asks a question of what summaries stand for.
+// ExpandQueryRequest asks a question of what was said in a conversation.
 type ExpandQueryRequest struct {
 	Prompt string // the question to answer
 	Query  string // what to look for; default Prompt
 	// Conversation, by name or id, with all others of its session key. It may be empty with SummaryIDs.
 	Conversation string
 	SummaryIDs   []string // look only below these; default below all
-	TokenCap     int      // of what is expanded; default Options.Conversation.MaxExpandTokens
-	MaxTokens    int      // how long a model's answer may be; default 2,000
-	Agent        string   // empty: an internal caller
-	Grant        string   // as for ExpandRequest
+	// InContext looks through what is in the context too, which a model that asks has before it and a person has not.
+	InContext bool
+	Limit     int    // of the excerpts; default 10 without a model that reads them, else as many as fit
+	TokenCap  int    // of what is expanded; default Options.Conversation.MaxExpandTokens
+	MaxTokens int    // how long a model's answer may be; default 2,000
+	Agent     string // empty: an internal caller
+	Grant     string // as for ExpandRequest
 }
 
-// QueryAnswer answers a question from what summaries stand for.
+// QueryAnswer answers a question from what was said.
 type QueryAnswer struct {
-	// Answer is the model's, or without one the excerpts themselves. Ids in square brackets are its sources.
+	// Answer is the model's, or without one the excerpts themselves, best first. Ids in square brackets are its sources.
 	Answer string `json:"answer"`
 	Model  string `json:"model,omitempty"` // that answered; empty: none
 	// ModelErr says why the model did not answer; the excerpts are there.
 	ModelErr error `json:"-"`
-	// Excerpts are the messages that fit the question best and are not in the context, best first.
+	// Excerpts are the messages that fit the question best, best first; none of the context, unless the request says InContext.
 	Excerpts  []Excerpt `json:"excerpts"`
 	Summaries []string  `json:"summaries"` // ids of those that stand for them, in the same order
 	Tokens    int       `json:"tokens"`    // of the excerpts
-	Truncated bool      `json:"truncated"` // more was found than fits
+	Truncated bool      `json:"truncated"` // more was found than fits, or than Limit
 	// Route is how much work the question is: whether to answer it here, or to have somebody else read.
 	Route window.RouteDecision `json:"route"`
 }
@@ -45,19 +49,22 @@ type QueryAnswer struct {
 // Excerpt is a message and where it stands.
 type Excerpt struct {
 	Message *Message `json:"message"`
-	Summary string   `json:"summary,omitempty"` // the leaf that stands for it; empty: it was set aside
+	Summary string   `json:"summary,omitempty"` // the leaf that stands for it; empty: it was set aside, or is in the context
 	Score   float64  `json:"score"`             // of the recall; 0: it stands beside one that was found, or below a summary that was
 }
 
-// ExpandQuery finds the messages that answer a question among those that only summaries stand for, best first as Recall ranks them, and has
-// the model answer from them, within ConversationOptions.SummaryTimeout. When nothing is found the answer says so. Errors: ErrInvalid, ErrNotFound, ErrAmbiguous, ErrGrant,
+// ExpandQuery finds the messages that answer a question among those that only summaries stand for, or with InContext among all of the
+// conversation, best first as Recall ranks them, and has the model answer from them, within ConversationOptions.SummaryTimeout. When nothing is found the answer says so. Errors: ErrInvalid, ErrNotFound, ErrAmbiguous, ErrGrant,
 // ErrGrantSpent.
 func (e *Engine) ExpandQuery(ctx context.Context, r ExpandQueryRequest) (*QueryAnswer, error) {
-	r.Query = or(strings.TrimSpace(r.Query), r.Prompt)
+	r.Query = cmp.Or(strings.TrimSpace(r.Query), r.Prompt)
 	preset(&r.TokenCap, e.opts.Conversation.MaxExpandTokens)
 	preset(&r.MaxTokens, 2000)
 	if err := r.validate(); err != nil {
 		return nil, fmt.Errorf("expand query: %w", err)
+	}
+	if r.Limit == 0 && e.opts.LLM == nil {
+		r.Limit = 10
 	}
 	x := &inquiry{engine: e, request: r, cap: r.TokenCap, agent: r.Agent, taken: map[string]bool{},
 		result: &QueryAnswer{Excerpts: []Excerpt{}, Summaries: []string{}}}
@@ -74,19 +81,21 @@ func (e *Engine) ExpandQuery(ctx context.Context, r ExpandQueryRequest) (*QueryA
 func (r ExpandQueryRequest) validate() error {
 	switch {
 	case strings.TrimSpace(r.Prompt) == "":
-		return invalid("prompt", r.Prompt, "a question")
+		return fault.Invalid("prompt", r.Prompt, "a question")
 	case len(r.Prompt) > maxQuery:
-		return invalid("prompt", fmt.Sprintf("%d bytes long", len(r.Prompt)), fmt.Sprintf("at most %d", maxQuery))
+		return fault.Invalid("prompt", fmt.Sprintf("%d bytes long", len(r.Prompt)), fmt.Sprintf("at most %d", maxQuery))
 	case len(r.Query) > maxQuery:
-		return invalid("query", fmt.Sprintf("%d bytes long", len(r.Query)), fmt.Sprintf("at most %d", maxQuery))
+		return fault.Invalid("query", fmt.Sprintf("%d bytes long", len(r.Query)), fmt.Sprintf("at most %d", maxQuery))
 	case r.Conversation == "" && len(r.SummaryIDs) == 0:
-		return invalid("conversation", "", "a name or id, or ids of summaries")
+		return fault.Invalid("conversation", "", "a name or id, or ids of summaries")
+	case r.Limit < 0 || r.Limit > maxLimit:
+		return fault.Invalid("limit", r.Limit, "1 to 1000")
 	case r.TokenCap < 0:
-		return invalid("token_cap", r.TokenCap, "1 or more")
+		return fault.Invalid("token_cap", r.TokenCap, "1 or more")
 	case r.MaxTokens < 0:
-		return invalid("max_tokens", r.MaxTokens, "1 or more")
+		return fault.Invalid("max_tokens", r.MaxTokens, "1 or more")
 	}
-	return firstError(checkText("prompt", r.Prompt), checkText("query", r.Query), checkText("conversation", r.Conversation), checkTexts("summary_ids", r.SummaryIDs))
+	return cmp.Or(fault.CheckText("prompt", r.Prompt), fault.CheckText("query", r.Query), fault.CheckText("conversation", r.Conversation), fault.CheckTexts("summary_ids", r.SummaryIDs))
 }
 
 // inquiry is one ExpandQuery on its way.
@@ -175,7 +184,7 @@ func (x *inquiry) roots(ctx context.Context, c *connection, grant *heldGrant) (r
 			return nil, err
 		}
 		if elsewhere(n) {
-			return nil, invalid("summary_ids", id, "summaries of the conversation")
+			return nil, fault.Invalid("summary_ids", id, "summaries of the conversation")
 		}
 		roots = append(roots, n)
 	}
@@ -201,15 +210,20 @@ func (x *inquiry) roots(ctx context.Context, c *connection, grant *heldGrant) (r
 }
 
 // nothingFound is the answer when there is no excerpt.
-const nothingFound = "Nothing that was summarised or set aside matches the question."
+func (x *inquiry) nothingFound() string {
+	switch {
+	case x.result.Truncated:
+		return fmt.Sprintf("What matches the question is longer than %s.", counted(x.cap, "token"))
+	case x.request.InContext:
+		return "Nothing that was said matches the question."
+	}
+	return "Nothing that was summarised or set aside matches the question."
+}
 
-// answer has the model answer, or gives the excerpts, in the order of their time.
+// answer has the model answer, from the excerpts in the order of their time, or gives the excerpts, best first.
 func (x *inquiry) answer(ctx context.Context) error {
 	if len(x.result.Excerpts) == 0 {
-		x.result.Answer = nothingFound
-		if x.result.Truncated {
-			x.result.Answer = fmt.Sprintf("What matches the question is longer than %s.", counted(x.cap, "token"))
-		}
+		x.result.Answer = x.nothingFound()
 		return nil
 	}
 	x.result.Answer = x.text()
@@ -239,7 +253,7 @@ func (x *inquiry) answer(ctx context.Context) error {
 }
 
 // citation is what an excerpt is cited by: its summary, which can be expanded again, or else the message.
-func (v Excerpt) citation() string { return or(v.Summary, v.Message.ID) }
+func (v Excerpt) citation() string { return cmp.Or(v.Summary, v.Message.ID) }
 
 // inTime gives the excerpts as they were said.
 func (x *inquiry) inTime() []Excerpt {
@@ -255,12 +269,12 @@ func (x *inquiry) stamp(t time.Time) string { return stamp(t, x.engine.opts.Conv
 func (x *inquiry) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s. %s", counted(len(x.result.Excerpts), "excerpt"), counted(x.result.Tokens, "token"), untrusted)
-	for _, excerpt := range x.inTime() {
+	for _, excerpt := range x.result.Excerpts {
 		m := excerpt.Message
 		fmt.Fprintf(&b, "\n%s, %s: %s [%s]\n", byline(m.Speaker, m.Role), x.stamp(m.SaidAt), m.whole(), excerpt.citation())
 	}
 	if x.result.Truncated {
-		b.WriteString("\nMore was found than fits.\n")
+		b.WriteString("\nMore was found than is shown.\n")
 	}
 	return b.String()
 }

@@ -77,7 +77,7 @@ func TestExpandQuery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{Embedder: embedder})
 			said, leaves := kept(t, e)
-			a := answered(t, e, engine.ExpandQueryRequest{Prompt: "Where does the otter sleep?", Conversation: "birds"})
+			a := answered(t, e, engine.ExpandQueryRequest{Prompt: "Where does the otter sleep?", Conversation: "birds", Limit: 20})
 			if len(a.Excerpts) == 0 || a.Excerpts[0].Message.ID != said[2] || a.Excerpts[0].Summary != leaves[0] || a.Excerpts[0].Score <= 0 || a.Summaries[0] != leaves[0] {
 				t.Fatalf("%+v, want the message about the otter first", a)
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"math"
@@ -94,7 +95,7 @@ func (x *explanation) readSpeakers(ctx context.Context) error {
 	}, sql.Named("doc_nos", fitting))
 	for docNo, v := range x.subject {
 		if v.SpeakerScore != nil {
-			x.made[docNo].Speaker = &Speaker{or(x.shown[docNo].Speaker, x.shown[docNo].Role), asked[x.shown[docNo].ConversationID]}
+			x.made[docNo].Speaker = &Speaker{cmp.Or(x.shown[docNo].Speaker, x.shown[docNo].Role), asked[x.shown[docNo].ConversationID]}
 		}
 	}
 	return err

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // WhyNot says what became of one document in a recall.
@@ -74,13 +76,13 @@ func (x *explanation) find(ctx context.Context) (*missed, error) {
 	case err != nil:
 		return nil, err
 	case len(all) == 0:
-		return nil, fmt.Errorf("%w: document %s; give the whole id, or its ending of %d characters or more", ErrNotFound, quote(q.WhyNot), minShort)
+		return nil, fmt.Errorf("%w: document %s; give the whole id, or its ending of %d characters or more", ErrNotFound, fault.Quote(q.WhyNot), minShort)
 	case len(all) > 1 && all[0].id != q.WhyNot:
 		ids := make([]string, len(all))
 		for i, m := range all {
 			ids[i] = m.id
 		}
-		return nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, quote(q.WhyNot), strings.Join(ids, ", "))
+		return nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, fault.Quote(q.WhyNot), strings.Join(ids, ", "))
 	}
 	return all[0], nil
 }
@@ -159,15 +161,15 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 	for _, filter := range filters {
 		switch filter {
 		case "kind":
-			parts = append(parts, fmt.Sprintf("It is a %s, and asked for is %s.", m.kind, oneOf(q.Kinds)))
+			parts = append(parts, fmt.Sprintf("It is a %s, and asked for is %s.", m.kind, fault.OneOf(q.Kinds)))
 		case "scope":
-			parts = append(parts, fmt.Sprintf("Its scope %s was not asked, only %s.", m.scope, or(strings.Join(q.Scopes, ", "), "none")))
+			parts = append(parts, fmt.Sprintf("Its scope %s was not asked, only %s.", m.scope, cmp.Or(strings.Join(q.Scopes, ", "), "none")))
 		case "conversation":
-			parts = append(parts, fmt.Sprintf("It is from %s, and only %s asked.", or(m.conversation, "no conversation"), was(q.Conversations)))
+			parts = append(parts, fmt.Sprintf("It is from %s, and only %s asked.", cmp.Or(m.conversation, "no conversation"), was(q.Conversations)))
 		case "category":
-			parts = append(parts, fmt.Sprintf("Its category is %s, and only %s asked.", or(string(m.category), "none"), was(q.Categories)))
+			parts = append(parts, fmt.Sprintf("Its category is %s, and only %s asked.", cmp.Or(string(m.category), "none"), was(q.Categories)))
 		case "tier":
-			parts = append(parts, fmt.Sprintf("Its tier is %s, and only %s asked.", or(string(m.tier), "none"), was(q.Tiers)))
+			parts = append(parts, fmt.Sprintf("Its tier is %s, and only %s asked.", cmp.Or(string(m.tier), "none"), was(q.Tiers)))
 		case "time":
 			parts = append(parts, fmt.Sprintf("It is of %s, outside the time asked%s%s.", minute(m.created), bound(" from ", q.Since), bound(" before ", q.Until)))
 		case "state":
@@ -220,6 +222,8 @@ func (x *explanation) dropped(m *missed, w *WhyNot) string {
 	switch v.Dropped {
 	case "":
 		return fmt.Sprintf("It is hit number %d of %d.", w.Rank, len(x.result.Hits))
+	case "chance":
+		return x.byChance(v)
 	case "min_score":
 		return fmt.Sprintf("Its fused score %.3f is below min_score %g.", v.Fused, x.weights.MinScore)
 	case "expired":
@@ -227,7 +231,11 @@ func (x *explanation) dropped(m *missed, w *WhyNot) string {
 	case "rerank_window":
 		return fmt.Sprintf("By its fused score %.3f it is number %d of %d, and only the best %d, twice the limit, go on.", v.Fused, w.Position, w.Of, 2*q.Limit)
 	case "hard_min_score":
-		return fmt.Sprintf("Its score after decay %.3f is below hard_min_score %g; it was %.3f after fusion, %.3f after length.", v.Decayed, x.weights.HardMinScore, v.Fused, v.LengthNorm)
+		floor := "hard_min_score"
+		if q.MinScore > 0 && q.MinScore == x.weights.HardMinScore {
+			floor = "the least score asked for,"
+		}
+		return fmt.Sprintf("Its score after decay %.3f is below %s %g; it was %.3f after fusion, %.3f after length.", v.Decayed, floor, x.weights.HardMinScore, v.Fused, v.LengthNorm)
 	case "noise":
 		return "It is a bare greeting, or the record of a look-up that found nothing."
 	}
@@ -241,6 +249,22 @@ func (x *explanation) dropped(m *missed, w *WhyNot) string {
 	return reason + "."
 }
 
+// byChance says that a candidate has nothing of the question but what any text has.
+func (x *explanation) byChance(v *Candidate) string {
+	const lacks = "It has none of the question's words, around it neither"
+	if x.question.vector == nil {
+		return lacks + ", nor has its session, and meaning was not asked."
+	}
+	if v.NearCosine == nil {
+		return lacks + ", and no vector."
+	}
+	best := *v.NearCosine
+	if v.Cosine != nil {
+		best = max(best, *v.Cosine)
+	}
+	return fmt.Sprintf("%s, and its cosine %.3f is one that random text reaches: the floor is %.3f (weight chance %g).", lacks, best, x.chance(), x.weights.Chance)
+}
+
 // was is a list with its verb.
 func was[T ~string](list []T) string {
 	switch len(list) {
@@ -249,7 +273,7 @@ func was[T ~string](list []T) string {
 	case 1:
 		return string(list[0]) + " was"
 	}
-	return oneOf(list) + " were"
+	return fault.OneOf(list) + " were"
 }
 
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -71,7 +72,7 @@ func (x *explanation) readNeighbours(ctx context.Context) error {
 	for _, b := range all {
 		n, made := b.Neighbour, x.made[b.of]
 		h := x.shown[n.docNo]
-		n.ID, n.Speaker, n.Snippet = h.ID, or(h.Speaker, h.Role), text.Snippet(h.Text, terms, x.engine.analyzer, snippetWidth)
+		n.ID, n.Speaker, n.Snippet = h.ID, cmp.Or(h.Speaker, h.Role), text.Snippet(h.Text, terms, x.engine.analyzer, snippetWidth)
 		if n.Share > 0 {
 			made.Neighbours = append(made.Neighbours, n)
 		}

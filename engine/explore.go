@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ const (
 // where the model fails, it is what can be counted and picked. It may take long, and needs no lock.
 func (e *Engine) explore(ctx context.Context, name, kind string, content []byte) string {
 	if !utf8.Valid(content) {
-		return "No text: " + or(kind, "bytes") + "."
+		return "No text: " + cmp.Or(kind, "bytes") + "."
 	}
 	if e.opts.Conversation.SummarizeFiles && e.opts.LLM != nil && text.DetectKind(name, kind) == text.KindText {
 		if answer := e.askToExplore(ctx, name, kind, string(content)); answer != "" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // ForgetRequest names a memory that shall not be recalled any more.
@@ -15,7 +17,7 @@ type ForgetRequest struct {
 
 // Forget takes a memory out of recall and keeps its row, with the time and the reason. Forgetting twice is ErrNotFound.
 func (e *Engine) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err error) {
-	if err := checkText("reason", r.Reason); err != nil {
+	if err := fault.CheckText("reason", r.Reason); err != nil {
 		return nil, fmt.Errorf("forget: %w", err)
 	}
 	err = e.write(ctx, "forget", func(c *connection) error {
@@ -34,7 +36,8 @@ func (e *Engine) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 	return m, err
 }
 
-// Purge removes a memory for good: its row, its index and what other memories say of it. The file's space is used again.
+// Purge removes a memory for good: its row, its index with the words that no other document has, and what other memories say of it. Its bytes may stay
+// in the file until their room is used again; Shred leaves none.
 func (e *Engine) Purge(ctx context.Context, r ForgetRequest) (m *Memory, err error) {
 	err = e.write(ctx, "purge", func(c *connection) error {
 		var docNo int32
@@ -52,7 +55,7 @@ func (e *Engine) Purge(ctx context.Context, r ForgetRequest) (m *Memory, err err
 				return err
 			}
 		}
-		return nil
+		return e.sweepWords(ctx, c, e.analyse(m.fields()).surfaces)
 	})
 	return m, err
 }

@@ -168,6 +168,9 @@ func (e *Engine) buildFTS(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
+	if err := dropFTS(ctx, c); err != nil {
+		return err
+	}
 	for i, kind := range Kinds() {
 		for _, name := range []string{"fts_source", "fts_create", "fts_settle"} { // the second looks for what the first made: one by one
 			if err := c.execDDL(ctx, sqlfiles.Query(name), "{kind}", string(kind)); err != nil {
@@ -177,6 +180,16 @@ func (e *Engine) buildFTS(ctx context.Context, c *connection) error {
 		e.opts.Progress("fts", i+1, len(Kinds()))
 	}
 	return c.execDDL(ctx, sqlfiles.Query("fts_mark"))
+}
+
+// dropFTS deletes the index. The caller is in a write transaction.
+func dropFTS(ctx context.Context, c *connection) error {
+	for _, kind := range Kinds() {
+		if err := c.execDDL(ctx, sqlfiles.Query("fts_drop"), "{kind}", string(kind)); err != nil {
+			return queryError("fts_drop", err)
+		}
+	}
+	return nil
 }
 
 // ftsText gives the words as a text of terms that the extension can count: each as often as it counts, or twice as often where one

@@ -152,39 +152,39 @@ func TestFTSIsNeverOld(t *testing.T) {
 	}
 	writes := []struct {
 		what  string
-		stale bool
+		index string // what becomes of it: it stays, is stale, or is gone, for it has what was purged
 		do    func() error
 	}{
-		{"nothing", false, func() error { return nil }},
-		{"remember", true, func() error {
+		{"nothing", "stays", func() error { return nil }},
+		{"remember", "stale", func() error {
 			_, err := e.Remember(ctx, engine.RememberRequest{ID: "mem_new", Text: "Okan bakes cake", L1: "- cake on Fridays"})
 			return err
 		}},
-		{"update of equal length", true, func() error {
+		{"update of equal length", "stale", func() error {
 			_, err := e.Update(ctx, engine.UpdateRequest{ID: "mem_new", Text: pointer("Okan bakes bread")})
 			return err
 		}},
-		{"update of no word", false, func() error {
+		{"update of no word", "stays", func() error {
 			_, err := e.Update(ctx, engine.UpdateRequest{ID: "mem_new", Importance: pointer(0.9)})
 			return err
 		}},
-		{"supersede", true, func() error {
+		{"supersede", "stale", func() error {
 			_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[1], By: engine.RememberRequest{Text: "The crane was scrapped"}})
 			return err
 		}},
-		{"forget", true, func() error { _, err := e.Forget(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
-		{"purge of what was forgotten", false, func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
-		{"purge", true, func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: "mem_new"}); return err }},
-		{"import", true, func() error {
+		{"forget", "stale", func() error { _, err := e.Forget(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
+		{"purge of what was forgotten", "gone", func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
+		{"purge", "gone", func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: "mem_new"}); return err }},
+		{"import", "stale", func() error {
 			_, err := e.Import(ctx, strings.NewReader(`{"text": "Tea at four"}`), engine.ImportRequest{})
 			return err
 		}},
-		{"append", true, func() error {
+		{"append", "stale", func() error {
 			_, err := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: "No tea left."}}})
 			return err
 		}},
-		{"weights", false, func() error { return e.SetWeights(ctx, "own", engine.MemoryWeights()) }},
-		{"refused", false, func() error {
+		{"weights", "stays", func() error { return e.SetWeights(ctx, "own", engine.MemoryWeights()) }},
+		{"refused", "stays", func() error {
 			if _, err := e.Remember(ctx, engine.RememberRequest{ID: ids[1], Text: "taken"}); !errors.Is(err, engine.ErrExists) {
 				return fmt.Errorf("a taken id: %w", err)
 			}
@@ -210,10 +210,10 @@ func TestFTSIsNeverOld(t *testing.T) {
 				closeFile(t, e)
 				e = openFile(t, path, o)
 			}
-			if x := indexOf(t, e); x == nil || x.Stale != w.stale {
-				t.Errorf("%s: index %+v, want stale %t", w.what, x, w.stale)
+			if x := indexOf(t, e); (x == nil) != (w.index == "gone") || x != nil && x.Stale != (w.index == "stale") {
+				t.Errorf("%s: index %+v, want that it %s", w.what, x, w.index)
 			}
-			if built := agreeing(t, e); built != w.stale {
+			if built := agreeing(t, e); built != (w.index != "stays") {
 				t.Errorf("%s: the index was made: %t", w.what, built)
 			}
 			intact(t, e)

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Level says how much of a memory's text to give.
@@ -39,7 +42,7 @@ func (e *Engine) Get(ctx context.Context, r GetRequest) (m *Memory, err error) {
 
 // find reads a memory by its id or the ending of it.
 func (e *Engine) find(ctx context.Context, c *connection, id, agent string) (*Memory, int32, error) {
-	if err := checkText("id", id); err != nil {
+	if err := fault.CheckText("id", id); err != nil {
 		return nil, 0, err
 	}
 	m, docNo, err := memoryByID(ctx, c, id)
@@ -59,7 +62,7 @@ func (e *Engine) find(ctx context.Context, c *connection, id, agent string) (*Me
 			return nil, 0, err
 		}
 		if len(ids) > 1 {
-			return nil, 0, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, quote(id), strings.Join(ids, ", "))
+			return nil, 0, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
 		}
 		if len(ids) == 1 {
 			if m, docNo, err = memoryByID(ctx, c, ids[0]); err != nil {
@@ -67,8 +70,8 @@ func (e *Engine) find(ctx context.Context, c *connection, id, agent string) (*Me
 			}
 		}
 	}
-	if m == nil || !internal(agent) && !scopes.Allows(agent, m.Scope) {
-		return nil, 0, fmt.Errorf("%w: memory %s; give the whole id, or its ending of %d characters or more", ErrNotFound, quote(id), minShort)
+	if m == nil || !scopes.Sees(agent, m.Scope) {
+		return nil, 0, fmt.Errorf("%w: memory %s; give the whole id, or its ending of %d characters or more", ErrNotFound, fault.Quote(id), minShort)
 	}
 	return m, docNo, nil
 }
@@ -120,33 +123,15 @@ func (e *Engine) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
 
 func (r ListRequest) validate() error {
 	if r.Limit < 1 || r.Limit > 100_000 {
-		return invalid("limit", r.Limit, "1 to 100000")
+		return fault.Invalid("limit", r.Limit, "1 to 100000")
 	}
 	if r.Offset < 0 {
-		return invalid("offset", r.Offset, "0 or more")
+		return fault.Invalid("offset", r.Offset, "0 or more")
 	}
-	if err := member("standing", or(r.Standing, "any"), []string{"current", "superseded", "expired", "forgotten", "any"}); err != nil {
+	if err := fault.Member("standing", cmp.Or(r.Standing, "any"), []string{"current", "superseded", "expired", "forgotten", "any"}); err != nil {
 		return err
 	}
-	return firstError(checkTexts("scopes", r.Scopes), members("categories", r.Categories, Categories()), members("tiers", r.Tiers, Tiers()), members("states", r.States, States()))
-}
-
-func members[T ~string](field string, values, allowed []T) error {
-	for _, v := range values {
-		if err := member(field, v, allowed); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkTexts(field string, values []string) error {
-	for _, v := range values {
-		if err := checkText(field, v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(fault.CheckTexts("scopes", r.Scopes), fault.Members("categories", r.Categories, Categories()), fault.Members("tiers", r.Tiers, Tiers()), fault.Members("states", r.States, States()))
 }
 
 // filterArg is a filter as a parameter of a recall's statements: nil is no restriction, which is written as *. A * of the

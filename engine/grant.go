@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // GrantRequest says what somebody else, such as a sub-agent, may expand.
@@ -72,7 +74,7 @@ func (e *Engine) CreateGrant(ctx context.Context, r GrantRequest) (*Grant, error
 				return err
 			}
 			if n.kind != SummaryKind || !slices.Contains(g.Conversations, n.conversationID) {
-				return invalid("summaries", id, "summaries of the conversations named")
+				return fault.Invalid("summaries", id, "summaries of the conversations named")
 			}
 			g.Summaries = append(g.Summaries, n.id)
 		}
@@ -93,22 +95,22 @@ func (e *Engine) CreateGrant(ctx context.Context, r GrantRequest) (*Grant, error
 func (r GrantRequest) validate() error {
 	switch {
 	case len(r.Conversations) == 0:
-		return invalid("conversations", "", "one or more names or ids")
+		return fault.Invalid("conversations", "", "one or more names or ids")
 	case r.MaxDepth < 1 || r.MaxDepth > maxDepth:
-		return invalid("max_depth", r.MaxDepth, fmt.Sprintf("1 to %d", maxDepth))
+		return fault.Invalid("max_depth", r.MaxDepth, fmt.Sprintf("1 to %d", maxDepth))
 	case r.TokenCap < 1:
-		return invalid("token_cap", r.TokenCap, "1 or more")
+		return fault.Invalid("token_cap", r.TokenCap, "1 or more")
 	case r.TTL < 0:
-		return invalid("ttl", r.TTL, "a time such as 5m")
+		return fault.Invalid("ttl", r.TTL, "a time such as 5m")
 	}
-	return checkText("issuer", r.Issuer)
+	return fault.CheckText("issuer", r.Issuer)
 }
 
 // Grant gives one as it stands. Errors: ErrNotFound.
 func (e *Engine) Grant(id string) (*Grant, error) {
 	h := e.grants.find(id)
 	if h == nil {
-		return nil, fmt.Errorf("grant: %w: %s", ErrNotFound, quote(id))
+		return nil, fmt.Errorf("grant: %w: %s", ErrNotFound, fault.Quote(id))
 	}
 	e.grants.mu.Lock()
 	defer e.grants.mu.Unlock()
@@ -125,7 +127,7 @@ func (g Grant) copied() *Grant {
 func (e *Engine) RevokeGrant(id string) error {
 	h := e.grants.find(id)
 	if h == nil {
-		return fmt.Errorf("revoke grant: %w: %s", ErrNotFound, quote(id))
+		return fmt.Errorf("revoke grant: %w: %s", ErrNotFound, fault.Quote(id))
 	}
 	e.grants.mu.Lock()
 	defer e.grants.mu.Unlock()
@@ -165,7 +167,7 @@ func (e *Engine) hold(ctx context.Context, id string) (*heldGrant, error) {
 	}
 	h := e.grants.find(id)
 	if h == nil {
-		return nil, fmt.Errorf("%w: there is no grant %s", ErrGrant, quote(id))
+		return nil, fmt.Errorf("%w: there is no grant %s", ErrGrant, fault.Quote(id))
 	}
 	select {
 	case h.busy <- struct{}{}:
@@ -227,7 +229,7 @@ func (h *heldGrant) covers(ctx context.Context, c *connection, asked []*named) e
 
 // lacks is the error for a conversation of which the grant covers nothing.
 func (h *heldGrant) lacks(conversation string) error {
-	return fmt.Errorf("%w: grant %s does not cover conversation %s", ErrGrant, h.ID, quote(conversation))
+	return fmt.Errorf("%w: grant %s does not cover conversation %s", ErrGrant, h.ID, fault.Quote(conversation))
 }
 
 // left is how many tokens there still are.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/scope"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -157,7 +158,7 @@ func TestGrantIsNoMoreThanItsIssuerMay(t *testing.T) {
 	if x, err := e.Expand(t.Context(), use); err != nil || len(x.Items) != 1 {
 		t.Errorf("%+v, %v, want the message", x, err)
 	}
-	if err := e.SetScopes(t.Context(), engine.Scopes{Access: map[string][]string{"scout": {}}}); err != nil {
+	if err := e.SetScopes(t.Context(), scope.Scopes{Access: map[string][]string{"scout": {}}}); err != nil {
 		t.Fatal(err)
 	}
 	if x, err := e.Expand(t.Context(), use); err != nil || !cmp.Equal(x.Unknown, said) {

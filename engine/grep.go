@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // GrepMode says how a pattern is read.
@@ -144,23 +146,23 @@ func (r GrepRequest) validate() error {
 	const most = 10_000
 	switch {
 	case len(r.Pattern) > most:
-		return invalid("pattern", fmt.Sprintf("%d bytes long", len(r.Pattern)), fmt.Sprintf("at most %d", most))
+		return fault.Invalid("pattern", fmt.Sprintf("%d bytes long", len(r.Pattern)), fmt.Sprintf("at most %d", most))
 	case r.Conversation == "" && !r.AllConversations:
-		return invalid("conversation", "", "a name or id, or all conversations")
+		return fault.Invalid("conversation", "", "a name or id, or all conversations")
 	case r.Conversation != "" && r.AllConversations:
-		return invalid("conversation", r.Conversation, "none beside all conversations")
+		return fault.Invalid("conversation", r.Conversation, "none beside all conversations")
 	case r.Limit < 1 || r.Limit > 200:
-		return invalid("limit", r.Limit, "1 to 200")
+		return fault.Invalid("limit", r.Limit, "1 to 200")
 	case r.Deadline < 0:
-		return invalid("deadline", r.Deadline, "a time such as 2s")
+		return fault.Invalid("deadline", r.Deadline, "a time such as 2s")
 	case !r.Since.IsZero() && !r.Before.IsZero() && !r.Since.Before(r.Before):
-		return invalid("since", r.Since.Format(time.RFC3339), "a time before "+r.Before.Format(time.RFC3339)+", which is before")
+		return fault.Invalid("since", r.Since.Format(time.RFC3339), "a time before "+r.Before.Format(time.RFC3339)+", which is before")
 	case r.Mode == GrepRegex && r.Order == ByRelevance:
-		return invalid("order", string(r.Order), "newest, for a regular expression")
+		return fault.Invalid("order", string(r.Order), "newest, for a regular expression")
 	}
-	return firstError(checkText("pattern", r.Pattern), checkText("conversation", r.Conversation), member("mode", r.Mode, GrepModes()),
-		member("words", r.Words, []GrepWords{AnyWord, AllWords}), member("order", r.Order, []GrepOrder{ByRelevance, ByNewest}),
-		members("kinds", r.Kinds, Kinds()), checkTime("since", r.Since), checkTime("before", r.Before))
+	return cmp.Or(fault.CheckText("pattern", r.Pattern), fault.CheckText("conversation", r.Conversation), fault.Member("mode", r.Mode, GrepModes()),
+		fault.Member("words", r.Words, []GrepWords{AnyWord, AllWords}), fault.Member("order", r.Order, []GrepOrder{ByRelevance, ByNewest}),
+		fault.Members("kinds", r.Kinds, Kinds()), fault.CheckTime("since", r.Since), fault.CheckTime("before", r.Before))
 }
 
 // grep is one Grep on its way.
@@ -247,7 +249,7 @@ func (g *grep) settle(ctx context.Context, c *connection) error {
 	return c.each(ctx, "grep_family", func(rows *sql.Rows) error {
 		var id, scope string
 		err := rows.Scan(&id, &scope)
-		if internal(r.Agent) || e.scopes.Load().Allows(r.Agent, scope) {
+		if e.scopes.Load().Sees(r.Agent, scope) {
 			g.conversations = append(g.conversations, id)
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -149,7 +150,7 @@ const maxGrepText = 40_000
 // Text renders a result for a model or a terminal, a line for each hit.
 func (r *GrepResult) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s for %s (%s)", counted(len(r.Hits), "hit"), quote(r.request.Pattern), r.request.Mode)
+	fmt.Fprintf(&b, "%s for %s (%s)", counted(len(r.Hits), "hit"), fault.Quote(r.request.Pattern), r.request.Mode)
 	if r.request.AllConversations {
 		b.WriteString(" in all conversations")
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // grepRegex is a regular expression, for Go and for the database.
@@ -27,11 +29,11 @@ func newGrepRegex(pattern string, ignoreCase bool) (*grepRegex, error) {
 	if err != nil {
 		reason := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 		return nil, fmt.Errorf("%w: pattern is %s: %s; allowed: a regular expression in the syntax of RE2, which has no look-around and no back-references",
-			ErrInvalid, quote(written), reason)
+			ErrInvalid, fault.Quote(written), reason)
 	}
 	compiled, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("%w: pattern is %s: %w", ErrInvalid, quote(written), err)
+		return nil, fmt.Errorf("%w: pattern is %s: %w", ErrInvalid, fault.Quote(written), err)
 	}
 	return &grepRegex{compiled, tree.String()}, nil
 }
@@ -45,7 +47,7 @@ func (x *grepRegex) matches(texts []string) bool {
 func (g *grep) byRegex(ctx context.Context, c *connection) error {
 	err := g.matchAll(ctx, c)
 	if err != nil && strings.Contains(err.Error(), "pattern too large") {
-		return invalid("pattern", g.request.Pattern, "a regular expression with fewer repetitions of large classes")
+		return fault.Invalid("pattern", g.request.Pattern, "a regular expression with fewer repetitions of large classes")
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -47,7 +49,7 @@ func (e *Engine) grepWords(pattern string, all bool) (*grepWords, error) {
 		w.addWord(e.analyzer.Tokens(word))
 	}
 	if len(w.terms) > maxGrepWords {
-		return nil, invalid("pattern", pattern, fmt.Sprintf("at most %d different words", maxGrepWords))
+		return nil, fault.Invalid("pattern", pattern, fmt.Sprintf("at most %d different words", maxGrepWords))
 	}
 	if len(w.units) == 0 {
 		return nil, nil
@@ -211,7 +213,7 @@ func (g *grep) rank(ctx context.Context, c *connection, page int) (all []candida
 		year, month, day := g.engine.dateWord(term)
 		words[i] = []driver.Value{int32(i), term, year, month, day}
 	}
-	if err := firstError(c.appendTemp("grep_words", words...), c.appendTemp("grep_aside", g.aside...)); err != nil {
+	if err := cmp.Or(c.appendTemp("grep_words", words...), c.appendTemp("grep_aside", g.aside...)); err != nil {
 		return nil, err
 	}
 	kinds := slices.DeleteFunc(filterArg(r.Kinds), func(kind string) bool { return kind == string(MemoryKind) })

@@ -31,7 +31,11 @@ func (e *Engine) noted(err error) error {
 	if kind == nil {
 		return err
 	}
-	if !errors.Is(err, kind) {
+	switch {
+	case errors.Is(err, kind):
+	case kind == ErrMemory: // without the advice of DuckDB, whose settings are locked
+		err = fmt.Errorf("%w: Options.MemoryLimit of %d MB is too little; open with more: %s", kind, e.opts.MemoryLimit, firstLine(err.Error()))
+	default:
 		err = fmt.Errorf("%w: %w", kind, err)
 	}
 	switch {

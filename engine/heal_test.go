@@ -14,6 +14,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/scope"
 )
 
 // TestHeals: after DuckDB has failed, the next call opens the file anew; a further failure within a second has to wait, and says so.
@@ -204,7 +205,7 @@ func TestFailedIsNotWritten(t *testing.T) {
 	e.HealNotBefore(time.Now())
 	stored(t, e, engine.RememberRequest{ID: "mem_after", Text: "written after"})
 	e.FailCommit(lost)
-	if err := e.SetScopes(t.Context(), engine.Scopes{Default: "user:ines"}); !errors.Is(err, lost) {
+	if err := e.SetScopes(t.Context(), scope.Scopes{Default: "user:ines"}); !errors.Is(err, lost) {
 		t.Errorf("a COMMIT that failed: %v", err)
 	}
 	equal(t, "scopes", scopes, e.Scopes())

@@ -25,6 +25,7 @@ const (
 	witnessSuffix    = ".synced"         // how much of the log was acknowledged
 	damagedLogSuffix = ".wal.damaged"    // a log as a crash left it, before it was cut
 	unmadeSuffix     = ".new"            // a file that is being made
+	shredSuffix      = ".shred"          // the folder in which Shred makes the file anew
 )
 
 // held is this process's own hold on a file: what DuckDB does not do for it. Whoever has the writer's lock owns it.
@@ -48,16 +49,28 @@ func hold(path string, readOnly bool) (*held, error) {
 	if readOnly {
 		mode = os.O_RDONLY
 	}
-	file, err := os.OpenFile(path, mode, 0)
-	if err != nil {
-		return nil, err
+	for {
+		file, err := os.OpenFile(path, mode, 0)
+		if err != nil {
+			return nil, err
+		}
+		h := &held{path: path, file: file}
+		if err := h.lock(readOnly); err != nil {
+			file.Close()
+			return nil, err
+		}
+		if h.named() {
+			return h, nil
+		}
+		file.Close() // another process has shredded it in between
 	}
-	h := &held{path: path, file: file}
-	if err := h.lock(readOnly); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return h, nil
+}
+
+// named reports whether the file that is locked is the one that has the name.
+func (h *held) named() bool {
+	info, err := h.file.Stat()
+	now, gone := os.Stat(h.path)
+	return err == nil && gone == nil && os.SameFile(info, now)
 }
 
 // lock is taken before anything beside the file is touched, and again after DuckDB has closed the file.

@@ -33,3 +33,20 @@ func holder(file *os.File, readOnly bool) string {
 	}
 	return name
 }
+
+// hardLinks is how many names a file has.
+func hardLinks(info os.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Nlink)
+	}
+	return 1
+}
+
+// keepOwner gives a file the owner of another, where this process may: only the system's administrator needs to.
+func keepOwner(path string, of os.FileInfo) error {
+	stat, ok := of.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Chown(path, int(stat.Uid), int(stat.Gid))
+}

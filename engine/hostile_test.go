@@ -15,6 +15,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/scope"
 )
 
 // sentinels are all errors that a request may be answered with.
@@ -219,7 +220,7 @@ func TestHostileInput(t *testing.T) {
 		check("Query", err)
 		_, err = e.Query(ctx, "SELECT '"+r.text()+"' "+r.text(), 10)
 		check("Query", err)
-		check("SetScopes", e.SetScopes(ctx, engine.Scopes{Default: r.word(""), Definitions: map[string]string{r.word("team"): r.text()}, Access: map[string][]string{r.word("y"): {r.word("global")}}}))
+		check("SetScopes", e.SetScopes(ctx, scope.Scopes{Default: r.word(""), Definitions: map[string]string{r.word("team"): r.text()}, Access: map[string][]string{r.word("y"): {r.word("global")}}}))
 		check("SetWeights", e.SetWeights(ctx, r.word("own"), engine.MemoryWeights()))
 		check("ResetWeights", e.ResetWeights(ctx, r.text()))
 		check("Snapshot", e.Snapshot(ctx, t.TempDir()+"\x00"+r.text()))
@@ -255,7 +256,7 @@ func faithful(t *testing.T, e *engine.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.SetScopes(t.Context(), engine.Scopes{}); err != nil {
+	if err := e.SetScopes(t.Context(), scope.Scopes{}); err != nil {
 		t.Fatal(err)
 	}
 	other := enginetest.Open(t, engine.Options{})

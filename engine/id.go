@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Prefixes of ids.
@@ -35,7 +37,7 @@ const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 func (e *Engine) newID(prefix string, at time.Time) (string, error) {
 	id := e.opts.NewID(prefix, at)
 	if !strings.HasPrefix(id, prefix) || len(id) == len(prefix) || !validID.MatchString(id) {
-		return "", invalid("what Options.NewID gave", id, quote(prefix)+" and up to 120 letters, digits, '.', '_', ':' or '-' after it")
+		return "", fault.Invalid("what Options.NewID gave", id, fault.Quote(prefix)+" and up to 120 letters, digits, '.', '_', ':' or '-' after it")
 	}
 	return id, nil
 }

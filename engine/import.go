@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,8 +147,8 @@ func (e *Engine) parseMemory(r row, q ImportRequest) (d *draft, defaulted []stri
 			m.Scope = ""
 		}
 	}
-	m.Scope = or(q.Scope, m.Scope)
-	m.Source = or(m.Source, legacySource)
+	m.Scope = cmp.Or(q.Scope, m.Scope)
+	m.Source = cmp.Or(m.Source, legacySource)
 	d = &draft{memory: m, agent: q.Agent, imported: true, restated: m.ID == "" && m.Key == "", dated: !m.CreatedAt.IsZero(), result: &Remembered{}}
 	return d, defaulted, e.admit(d)
 }

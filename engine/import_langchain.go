@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -12,7 +13,7 @@ var langChainRoles = map[string]string{"human": "user", "ai": "assistant", "Huma
 // data say. The message is then kept as it was written, for not all of it has a place.
 func (l *messageLine) fromLangChain(line []byte) (raw []byte, err error) {
 	if l.Role != "" {
-		l.Role = or(langChainRoles[l.Role], l.Role)
+		l.Role = cmp.Or(langChainRoles[l.Role], l.Role)
 		return nil, nil
 	}
 	outer, err := fieldsOf(line)
@@ -26,8 +27,8 @@ func (l *messageLine) fromLangChain(line []byte) (raw []byte, err error) {
 	if kind == "chat" {
 		kind = data.text("role")
 	}
-	l.Role = or(langChainRoles[kind], kind)
-	l.Speaker = or(l.Speaker, data.text("name"))
+	l.Role = cmp.Or(langChainRoles[kind], kind)
+	l.Speaker = cmp.Or(l.Speaker, data.text("name"))
 	if id := data.text("tool_call_id"); id != "" {
 		l.Blocks = []Block{{Type: ToolResultBlock, CallID: id, Tool: data.text("name"), Output: plainOf(data["content"]), IsError: data.text("status") == "error"}}
 		l.Speaker = ""

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // The window of an import of messages: how many lines, and bytes of them, wait for others of their conversations. A transaction is one
@@ -145,15 +148,15 @@ func (i *messageImport) parse(r row) (conversation string, m *Message, err error
 	if err != nil {
 		return "", nil, err
 	}
-	l.Conversation = or(l.Conversation, i.request.Conversation)
+	l.Conversation = cmp.Or(l.Conversation, i.request.Conversation)
 	at, ok := momentOf(l.Time)
 	if !ok {
-		return "", nil, invalid("time", shown(l.Time), allowedTime)
+		return "", nil, fault.Invalid("time", shown(l.Time), allowedTime)
 	}
 	if strings.TrimSpace(l.Conversation) == "" {
-		return "", nil, invalid("conversation", l.Conversation, "a name")
+		return "", nil, fault.Invalid("conversation", l.Conversation, "a name")
 	}
-	if err := checkText("conversation", l.Conversation); err != nil {
+	if err := fault.CheckText("conversation", l.Conversation); err != nil {
 		return "", nil, err
 	}
 	m = &Message{Key: l.Key, Session: l.Session, Role: l.Role, Speaker: l.Speaker, Text: l.Text, SaidAt: at, Caption: l.Caption, Blocks: l.Blocks,

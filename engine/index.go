@@ -139,7 +139,7 @@ func (e *Engine) postings(ctx context.Context, c *connection, docs []*document) 
 			continue
 		}
 		for term, tf := range d.words.frequency {
-			all = append(all, posting{e.words.terms[term], d.no, d.kind, tf})
+			all = append(all, posting{e.words.terms[e.words.hash(term)], d.no, d.kind, tf})
 		}
 		lengths[d.kind] += float64(d.words.length)
 		counts[d.kind]++

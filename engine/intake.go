@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -11,6 +12,7 @@ import (
 // intake is a message on its way to the file: all that takes long is done, without any lock.
 type intake struct {
 	message  *Message
+	tools    map[string]string // as toolsOf gives them
 	raw      keptRaw
 	parts    []keptRaw // the Raw of its blocks
 	files    []*LargeFile
@@ -23,10 +25,10 @@ type intake struct {
 
 // takeIn makes messages ready: what is large is put apart, words and vectors are made. A message that can't be recalled has neither. Those
 // whose key is known stay as they are, without a document.
-func (e *Engine) takeIn(ctx context.Context, messages []*Message, known map[string]string) (all []*intake, vectorErr, err error) {
+func (e *Engine) takeIn(ctx context.Context, messages []*Message, known, tools map[string]string) (all []*intake, vectorErr, err error) {
 	var fresh []*intake
 	for _, m := range messages {
-		x := &intake{message: m, payloads: payloads{}}
+		x := &intake{message: m, tools: tools, payloads: payloads{}}
 		all = append(all, x)
 		if known[m.Key] != "" {
 			continue
@@ -141,7 +143,7 @@ func (e *Engine) insertRows(ctx context.Context, c *connection, r *messageRows) 
 	if err := e.putPayloads(ctx, c, r.payloads); err != nil {
 		return err
 	}
-	return firstError(c.appendRows("messages", r.messages), c.appendRows("parts", r.parts), c.appendRows("context_items", r.items),
+	return cmp.Or(c.appendRows("messages", r.messages), c.appendRows("parts", r.parts), c.appendRows("context_items", r.items),
 		c.appendRows("large_files", r.files))
 }
 

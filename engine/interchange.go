@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // MarshalJSON writes a memory as one object: its fields, and after them the keys of Extra in order.
@@ -46,7 +49,7 @@ func (m *Memory) read(b []byte, amiss amiss) error {
 		delete(raw, "metadata")
 		more, ok := metadataOf(metadata)
 		if !ok {
-			if err := amiss("metadata", invalid("metadata", shown(metadata), "an object")); err != nil {
+			if err := amiss("metadata", fault.Invalid("metadata", shown(metadata), "an object")); err != nil {
 				return err
 			}
 		}
@@ -64,7 +67,7 @@ func (m *Memory) read(b []byte, amiss amiss) error {
 			m.extra(key, value)
 		case value != nil:
 			if allowed := read(m, value); allowed != "" {
-				if err := amiss(key, invalid(key, shown(value), allowed)); err != nil {
+				if err := amiss(key, fault.Invalid(key, shown(value), allowed)); err != nil {
 					return err
 				}
 			}
@@ -88,12 +91,12 @@ func (m *Memory) adoptCategory(raw map[string]any, amiss amiss) error {
 		word, _ := value.(string)
 		if category, known := ParseCategory(word); known {
 			if _, ours := ParseCategory(string(m.Category)); !ours {
-				m.SourceCategory = or(m.SourceCategory, string(m.Category))
+				m.SourceCategory = cmp.Or(m.SourceCategory, string(m.Category))
 			}
 			m.Category = category
 			return nil
 		}
-		if err := amiss("memory_category", invalid("memory_category", shown(value), oneOf(Categories()))); err != nil {
+		if err := amiss("memory_category", fault.Invalid("memory_category", shown(value), fault.OneOf(Categories()))); err != nil {
 			return err
 		}
 	}
@@ -105,8 +108,8 @@ func (m *Memory) adoptCategory(raw map[string]any, amiss amiss) error {
 	if word == "" || err == nil {
 		return nil
 	}
-	if checkText(field, word) == nil {
-		m.SourceCategory = or(m.SourceCategory, word)
+	if fault.CheckText(field, word) == nil {
+		m.SourceCategory = cmp.Or(m.SourceCategory, word)
 	}
 	m.Category = Pattern
 	return amiss(field, err)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 func leftOut(*Memory, any) (allowed string) { return "" }
@@ -24,8 +26,8 @@ func textKey[T ~string](field func(*Memory) *T) func(*Memory, any) string {
 func wordKey[T ~string](words []T, field func(*Memory) *T) func(*Memory, any) string {
 	return func(m *Memory, v any) (allowed string) {
 		s, ok := v.(string)
-		if !ok || s != "" && member("", T(s), words) != nil {
-			return oneOf(words)
+		if !ok || s != "" && fault.Member("", T(s), words) != nil {
+			return fault.OneOf(words)
 		}
 		*field(m) = T(s)
 		return ""
@@ -148,7 +150,7 @@ func momentOf(v any) (t time.Time, ok bool) {
 	}
 	if s, ok := v.(string); ok {
 		t, err := time.Parse(time.RFC3339Nano, s)
-		return t, err == nil && checkTime("", t) == nil
+		return t, err == nil && fault.CheckTime("", t) == nil
 	}
 	x, ok := number(v)
 	switch {

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"database/sql"
 	"regexp"
 	"strings"
 
@@ -25,8 +27,10 @@ func (e *Engine) keepLarge(ctx context.Context, x *intake, blocks []Block) {
 			e.keepFile(ctx, x, b, b.Data)
 		case b.Type == FileBlock && e.outsized(b.Text):
 			e.keepFile(ctx, x, b, []byte(b.Text))
-		case b.Type == ToolResultBlock && e.outsized(b.Output) && !readsBack(b.Tool):
-			b.Output, b.FileID = e.keepResult(ctx, x, b.Output, b.Tool)
+		case b.Type == ToolResultBlock && e.outsized(b.Output):
+			if tool := cmp.Or(b.Tool, x.tools[b.CallID]); !readsBack(tool) {
+				b.Output, b.FileID = e.keepResult(ctx, x, b.Output, tool)
+			}
 		case b.said() != "" && (whole || m.Role != "assistant"):
 			b.Text, b.FileID = e.keepText(ctx, x, b.Text, &b.Raw)
 		}
@@ -117,8 +121,42 @@ func (e *Engine) keepFiles(ctx context.Context, x *intake, s string) string {
 
 // keepResult moves the result of a tool.
 func (e *Engine) keepResult(ctx context.Context, x *intake, s, tool string) (reference, id string) {
-	f := e.keepContent(ctx, x, or(tool, "tool")+".txt", "text/plain", []byte(s))
+	f := e.keepContent(ctx, x, cmp.Or(tool, "tool")+".txt", "text/plain", []byte(s))
 	return text.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+"."), f.ID
+}
+
+// toolsOf gives the tools of calls by their ids, for results that are too large and do not say whose they are: of the messages themselves, else of the
+// conversation before them.
+func (e *Engine) toolsOf(ctx context.Context, of conversationOf, messages []*Message) (map[string]string, error) {
+	tools := map[string]string{}
+	var unknown []string
+	for _, m := range messages {
+		for i := range m.Blocks {
+			switch b := &m.Blocks[i]; {
+			case b.CallID == "":
+			case b.Type == ToolCallBlock:
+				tools[b.CallID] = b.Tool
+			case b.Type == ToolResultBlock && b.Tool == "" && tools[b.CallID] == "" && e.outsized(b.Output):
+				unknown = append(unknown, b.CallID)
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return tools, nil
+	}
+	err := e.read(ctx, "tools", func(c *connection) error {
+		v, err := resolveConversation(ctx, c, of)
+		if err != nil || v == nil {
+			return err
+		}
+		return c.each(ctx, "tools_called", func(rows *sql.Rows) error {
+			var call, tool string
+			err := rows.Scan(&call, &tool)
+			tools[call] = tool
+			return err
+		}, sql.Named("conversation_id", v.ID), sql.Named("calls", unknown))
+	})
+	return tools, err
 }
 
 // keepFile moves a file.

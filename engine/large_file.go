@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // LargeFile is a content that was too large for the context, or no text at all. Its message has a reference in its place.
@@ -66,13 +68,13 @@ func (e *Engine) LargeFiles(ctx context.Context, conversation, agent string) (al
 }
 
 func (e *Engine) findLargeFile(ctx context.Context, c *connection, id, agent string) (*LargeFile, error) {
-	if err := checkText("id", id); err != nil {
+	if err := fault.CheckText("id", id); err != nil {
 		return nil, err
 	}
 	var found []*LargeFile
 	err := c.each(ctx, "large_file_find", func(rows *sql.Rows) error {
 		f, scope, err := scanLargeFile(rows)
-		if err == nil && (internal(agent) || e.scopes.Load().Allows(agent, scope)) {
+		if err == nil && e.scopes.Load().Sees(agent, scope) {
 			found = append(found, f)
 		}
 		return err
@@ -81,13 +83,13 @@ func (e *Engine) findLargeFile(ctx context.Context, c *connection, id, agent str
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, fmt.Errorf("%w: large file %s; give the whole id, or its ending of %d characters or more", ErrNotFound, quote(id), minShort)
+		return nil, fmt.Errorf("%w: large file %s; give the whole id, or its ending of %d characters or more", ErrNotFound, fault.Quote(id), minShort)
 	case len(found) > 1 && found[0].ID != id:
 		var ids []string
 		for _, f := range found {
 			ids = append(ids, f.ID)
 		}
-		return nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, quote(id), strings.Join(ids, ", "))
+		return nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
 	}
 	return found[0], nil
 }
@@ -145,13 +147,13 @@ func (e *Engine) ReadLargeFile(ctx context.Context, r ReadLargeFileRequest) (pie
 func (r ReadLargeFileRequest) validate() error {
 	switch {
 	case r.MaxBytes < utf8.UTFMax || r.MaxBytes > mostInTable:
-		return invalid("max_bytes", r.MaxBytes, fmt.Sprintf("%d to %d", utf8.UTFMax, mostInTable))
+		return fault.Invalid("max_bytes", r.MaxBytes, fmt.Sprintf("%d to %d", utf8.UTFMax, mostInTable))
 	case r.From < 0:
-		return invalid("from", r.From, "0 or more")
+		return fault.Invalid("from", r.From, "0 or more")
 	case r.StartLine < 0:
-		return invalid("start_line", r.StartLine, "1 or more, or 0 for bytes")
+		return fault.Invalid("start_line", r.StartLine, "1 or more, or 0 for bytes")
 	case r.EndLine != 0 && (r.StartLine == 0 || r.EndLine < r.StartLine):
-		return invalid("end_line", r.EndLine, "start_line or more, or 0")
+		return fault.Invalid("end_line", r.EndLine, "start_line or more, or 0")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -63,9 +64,9 @@ func (e *Engine) CheckLexical(ctx context.Context, r CheckLexicalRequest) (*Lexi
 		r.Sample = 25
 	}
 	if r.Sample < 1 || r.Sample > 1000 {
-		return nil, fmt.Errorf("%s: %w", op, invalid("sample", r.Sample, "1 to 1000"))
+		return nil, fmt.Errorf("%s: %w", op, fault.Invalid("sample", r.Sample, "1 to 1000"))
 	}
-	if err := checkTexts("questions", r.Questions); err != nil {
+	if err := fault.CheckTexts("questions", r.Questions); err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	built := false

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // NewSessionRequest begins a new session in a conversation, which stays the same one.
@@ -39,7 +42,7 @@ func (e *Engine) NewSession(ctx context.Context, r NewSessionRequest) (*SessionB
 	depth := *e.opts.Conversation.NewSessionRetainDepth
 	if r.RetainDepth != nil {
 		if depth = *r.RetainDepth; depth < -1 {
-			return nil, fmt.Errorf("new session: %w", invalid("retain_depth", depth, "-1 or more"))
+			return nil, fmt.Errorf("new session: %w", fault.Invalid("retain_depth", depth, "-1 or more"))
 		}
 	}
 	result := &SessionBegun{}
@@ -145,7 +148,7 @@ func (r *ArchiveRequest) normalise() error {
 	if r.Cause == "" {
 		r.Cause = ManualReset
 	}
-	return member("cause", r.Cause, ArchiveCauses())
+	return fault.Member("cause", r.Cause, ArchiveCauses())
 }
 
 // archive ends a conversation. The caller is in a write transaction.
@@ -172,7 +175,7 @@ func (e *Engine) ResetSession(ctx context.Context, r ArchiveRequest) (*Ended, er
 	if gate := e.opts.Conversation.gate(r.conversation()); gate != "" {
 		return &Ended{Skipped: gate}, nil
 	}
-	if err := firstError(r.normalise(), r.conversation().validate()); err != nil {
+	if err := cmp.Or(r.normalise(), r.conversation().validate()); err != nil {
 		return nil, fmt.Errorf("reset session: %w", err)
 	}
 	var result *Ended
@@ -210,7 +213,7 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 		return &Ended{ConversationID: v.ID, Skipped: gate}, nil
 	}
 	if !v.Active {
-		return nil, invalid("conversation", of.name, "one that is not archived")
+		return nil, fault.Invalid("conversation", of.name, "one that is not archived")
 	}
 	items, _, err := contextSize(ctx, c, v.ID)
 	if err != nil {
@@ -229,7 +232,7 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 		return nil, err
 	}
 	next := &Conversation{ID: id, Name: v.Name, Scope: v.Scope, CreatedAt: at, nextSeq: 1,
-		SessionKey: v.SessionKey, SessionID: or(of.session, v.SessionID), Active: true, Estimator: e.opts.Conversation.Estimator}
+		SessionKey: v.SessionKey, SessionID: cmp.Or(of.session, v.SessionID), Active: true, Estimator: e.opts.Conversation.Estimator}
 	result.Successor = next.ID
 	return result, c.appendRows("conversations", [][]driver.Value{next.row()})
 }

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Defaults of a memory.
@@ -15,7 +17,6 @@ const (
 	defaultCategory   = "other" // the storage word; it becomes a pattern
 	maxRelations      = 16
 	maxAccesses       = 10_000
-	maxScope          = 100
 )
 
 var temporalTypes = []string{"static", "dynamic"}
@@ -97,27 +98,27 @@ func (m *Memory) normalise(at time.Time) error {
 		return err
 	}
 	if strings.TrimSpace(m.Text) == "" {
-		return invalid("text", m.Text, "something to remember")
+		return fault.Invalid("text", m.Text, "something to remember")
 	}
 	for _, f := range []struct{ name, value string }{
 		{"text", m.Text}, {"l0_abstract", m.L0}, {"l1_overview", m.L1}, {"l2_content", m.L2}, {"key", m.Key}, {"fact_key", m.FactKey},
 		{"retired_reason", m.RetiredReason}, {"source_session", m.SourceSession}, {"source_category", m.SourceCategory},
 		{"supersedes", m.Supersedes}, {"superseded_by", m.SupersededBy}, {"canonical_id", m.CanonicalID},
 	} {
-		if err := checkText(f.name, f.value); err != nil {
+		if err := fault.CheckText(f.name, f.value); err != nil {
 			return err
 		}
 	}
-	if err := checkTexts("contexts", m.Contexts); err != nil {
+	if err := fault.CheckTexts("contexts", m.Contexts); err != nil {
 		return err
 	}
 	for key := range m.Extra {
 		if _, ok := memoryKeys[key]; ok && key != foreignType {
-			return invalid("extra", key, "keys that are no field of its own")
+			return fault.Invalid("extra", key, "keys that are no field of its own")
 		}
 	}
 	if m.ID != "" && !validID.MatchString(m.ID) {
-		return invalid("id", m.ID, allowedID)
+		return fault.Invalid("id", m.ID, allowedID)
 	}
 	if err := m.normaliseCategory(); err != nil {
 		return err
@@ -126,7 +127,7 @@ func (m *Memory) normalise(at time.Time) error {
 		return err
 	}
 	m.L0 = unless(m.L0, m.Text)
-	m.L1 = unless(m.L1, "- "+or(m.L0, m.Text))
+	m.L1 = unless(m.L1, "- "+cmp.Or(m.L0, m.Text))
 	m.L2 = unless(m.L2, m.Text)
 	m.Importance = share(m.Importance, defaultImportance)
 	m.Confidence = share(m.Confidence, defaultConfidence)
@@ -136,7 +137,7 @@ func (m *Memory) normalise(at time.Time) error {
 	if err := m.normaliseTimes(at); err != nil {
 		return err
 	}
-	m.FactKey = or(m.FactKey, factKey(m.Category, or(m.L0, m.Text)))
+	m.FactKey = cmp.Or(m.FactKey, factKey(m.Category, cmp.Or(m.L0, m.Text)))
 	m.Sources = newest(m.Sources, 20)
 	m.History = newest(m.History, 50)
 	return m.normaliseRelations()
@@ -145,7 +146,7 @@ func (m *Memory) normalise(at time.Time) error {
 // normaliseCategory takes one of the six, or another store's word.
 func (m *Memory) normaliseCategory() error {
 	if m.Category == "" {
-		m.SourceCategory = or(m.SourceCategory, defaultCategory)
+		m.SourceCategory = cmp.Or(m.SourceCategory, defaultCategory)
 		m.Category = Category(m.SourceCategory)
 	}
 	if category, ok := ParseCategory(string(m.Category)); ok {
@@ -161,8 +162,8 @@ func (m *Memory) normaliseCategory() error {
 }
 
 func (m *Memory) normaliseWords() error {
-	m.Tier = Tier(or(string(m.Tier), string(Working)))
-	m.Source = or(m.Source, "manual")
+	m.Tier = Tier(cmp.Or(string(m.Tier), string(Working)))
+	m.Source = cmp.Or(m.Source, "manual")
 	if m.State == "" {
 		m.State = Confirmed
 		if m.Source == "session-summary" {
@@ -172,12 +173,12 @@ func (m *Memory) normaliseWords() error {
 	if m.Layer == "" {
 		m.Layer = layerOf(m.Source, m.State, m.Category)
 	}
-	return firstError(
-		member("tier", m.Tier, Tiers()),
-		member("state", m.State, States()),
-		member("memory_layer", m.Layer, Layers()),
-		member("source", m.Source, Sources()),
-		member("memory_temporal_type", or(m.TemporalType, "static"), temporalTypes))
+	return cmp.Or(
+		fault.Member("tier", m.Tier, Tiers()),
+		fault.Member("state", m.State, States()),
+		fault.Member("memory_layer", m.Layer, Layers()),
+		fault.Member("source", m.Source, Sources()),
+		fault.Member("memory_temporal_type", cmp.Or(m.TemporalType, "static"), temporalTypes))
 }
 
 func (m *Memory) normaliseTimes(at time.Time) error {
@@ -190,7 +191,7 @@ func (m *Memory) normaliseTimes(at time.Time) error {
 		{"last_injected_at", &m.LastInjectedAt}, {"last_confirmed_use_at", &m.LastConfirmedUseAt}, {"suppressed_until", &m.SuppressedUntil},
 	} {
 		*f.at = utc(*f.at)
-		if err := checkTime(f.name, *f.at); err != nil {
+		if err := fault.CheckTime(f.name, *f.at); err != nil {
 			return err
 		}
 	}
@@ -209,11 +210,11 @@ func (m *Memory) normaliseRelations() error {
 	seen := map[Relation]bool{}
 	var kept []Relation
 	for _, r := range m.Relations {
-		if err := firstError(checkText("relations.type", r.Type), checkText("relations.target_id", r.TargetID)); err != nil {
+		if err := cmp.Or(fault.CheckText("relations.type", r.Type), fault.CheckText("relations.target_id", r.TargetID)); err != nil {
 			return err
 		}
 		if r.Type == "" || r.TargetID == "" {
-			return invalid("relations", r.Type+" "+r.TargetID, "a type and a target_id")
+			return fault.Invalid("relations", r.Type+" "+r.TargetID, "a type and a target_id")
 		}
 		if !seen[r] && len(kept) < maxRelations {
 			seen[r] = true
@@ -228,61 +229,24 @@ func (m *Memory) normaliseRelations() error {
 func (m *Memory) Level(level Level) string {
 	switch level {
 	case Abstract:
-		return or(m.L0, m.Text)
+		return cmp.Or(m.L0, m.Text)
 	case Overview:
-		return or(m.L1, "- "+or(m.L0, m.Text))
+		return cmp.Or(m.L1, "- "+cmp.Or(m.L0, m.Text))
 	}
-	return or(m.L2, m.Text)
+	return cmp.Or(m.L2, m.Text)
 }
 
 // embedded is the text that stands for the memory in vector space: the abstract and the narrative, where it has them.
 func (m *Memory) embedded() string {
 	if m.L2 == "" {
-		return or(m.L0, m.Text)
+		return cmp.Or(m.L0, m.Text)
 	}
-	return or(m.L0, m.Text) + " " + m.L2
+	return cmp.Or(m.L0, m.Text) + " " + m.L2
 }
 
 // fields is what the index holds of the memory, with the weight of each field; what equals its default isn't there twice.
 func (m *Memory) fields() []field {
 	return []field{{m.Text, 1}, {m.L0, 1}, {m.L1, 0.5}, {m.L2, 0.5}}
-}
-
-// checkText refuses what can't be stored as it is.
-func checkText(field, s string) error {
-	if !utf8.ValidString(s) {
-		return invalid(field, s, "valid UTF-8")
-	}
-	if i := strings.IndexByte(s, 0); i >= 0 {
-		return invalid(field, s, "text without NUL bytes")
-	}
-	return nil
-}
-
-// checkTime refuses what neither SQL nor JSON can hold; absent is fine.
-func checkTime(field string, t time.Time) error {
-	if year := t.UTC().Year(); year < 1 || year > 9999 {
-		return invalid(field, t, "the years 1 to 9999, in UTC")
-	}
-	return nil
-}
-
-func member[T ~string](field string, value T, allowed []T) error {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
-	}
-	return invalid(field, string(value), oneOf(allowed))
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // share clamps to 0 to 1.
@@ -291,13 +255,6 @@ func share(x, otherwise float64) float64 {
 		return otherwise
 	}
 	return min(max(x, 0), 1)
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // unless empties s where it only repeats its default.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
@@ -22,7 +23,7 @@ func (m *Memory) row(docNo int32) ([]driver.Value, error) {
 	sources, err3 := list(m.Sources, len(m.Sources) == 0)
 	history, err4 := list(m.History, len(m.History) == 0)
 	extra, err5 := list(m.Extra, len(m.Extra) == 0)
-	if err := firstError(err1, err2, err3, err4, err5); err != nil {
+	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
 		return nil, fmt.Errorf("%w: metadata: %v", ErrInvalid, err)
 	}
 	return []driver.Value{

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -22,7 +24,7 @@ type Message struct {
 	Text           string    `json:"text"`              // what was said; of Blocks, the texts of those that are text
 	Caption        string    `json:"caption,omitempty"` // of what was shown with it
 	SaidAt         time.Time `json:"said_at"`           // default when it is appended
-	RecordedAt     time.Time `json:"recorded_at"`
+	RecordedAt     time.Time `json:"recorded_at,omitzero"`
 	// Blocks are what the message is made of, when that is more than its text: thinking, tools, files.
 	Blocks []Block `json:"blocks,omitempty"`
 	// Tokens is what the message costs in a context, as the conversation's estimator counts: text, caption, the calls of tools and
@@ -132,20 +134,20 @@ func (m *Message) normalise(at time.Time) error {
 			return err
 		}
 	} else if strings.TrimSpace(m.Text) == "" && strings.TrimSpace(m.Caption) == "" {
-		return invalid("text", m.Text, "what was said, or a caption of what was shown, or blocks")
+		return fault.Invalid("text", m.Text, "what was said, or a caption of what was shown, or blocks")
 	}
-	m.Role = or(m.Role, "user")
+	m.Role = cmp.Or(m.Role, "user")
 	m.SaidAt = orTime(utc(m.SaidAt), at)
 	m.RecordedAt = at
 	m.SetAsideAt = time.Time{}
 	if m.SetAside != "" {
 		m.SetAsideAt = at
-		if err := member("set_aside", m.SetAside, []SetAside{AsideNew, AsideHeartbeat, AsideOffBranch, AsideEvent}); err != nil {
+		if err := fault.Member("set_aside", m.SetAside, []SetAside{AsideNew, AsideHeartbeat, AsideOffBranch, AsideEvent}); err != nil {
 			return err
 		}
 	}
-	return firstError(checkTime("said_at", m.SaidAt), checkText("text", m.Text), checkText("caption", m.Caption), checkText("speaker", m.Speaker),
-		checkText("session", m.Session), checkText("key", m.Key), member("role", m.Role, Roles()))
+	return cmp.Or(fault.CheckTime("said_at", m.SaidAt), fault.CheckText("text", m.Text), fault.CheckText("caption", m.Caption), fault.CheckText("speaker", m.Speaker),
+		fault.CheckText("session", m.Session), fault.CheckText("key", m.Key), fault.Member("role", m.Role, Roles()))
 }
 
 // readBlocks makes the message's text that of its blocks. A text beside blocks that say nothing becomes the first of them.
@@ -160,7 +162,7 @@ func (m *Message) readBlocks() error {
 	case said == "":
 		m.Blocks = append([]Block{{Type: TextBlock, Text: m.Text}}, m.Blocks...)
 	case m.Text != said:
-		return invalid("text", m.Text, "the texts of its blocks, or none")
+		return fault.Invalid("text", m.Text, "the texts of its blocks, or none")
 	}
 	return nil
 }

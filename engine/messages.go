@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // MessagesRequest names a stretch of a conversation.
@@ -21,7 +23,7 @@ func (e *Engine) Messages(ctx context.Context, r MessagesRequest) (all []*Messag
 		r.Limit = 100
 	}
 	if r.Limit < 1 || r.Limit > 100_000 {
-		return nil, fmt.Errorf("messages: %w", invalid("limit", r.Limit, "1 to 100000"))
+		return nil, fmt.Errorf("messages: %w", fault.Invalid("limit", r.Limit, "1 to 100000"))
 	}
 	err = e.read(ctx, "messages", func(c *connection) error {
 		conversation, err := e.readable(ctx, c, r.Conversation, r.Agent)

@@ -29,7 +29,11 @@ func (e *Engine) migrate(ctx context.Context) error {
 		if len(applied) < len(known) {
 			return fmt.Errorf("%w: its schema is at %d, this program needs %d; open it once for writing", ErrReadOnly, len(applied), len(known))
 		}
-		return nil
+		was, stale, err := e.stale(ctx)
+		if err == nil && stale && was != "" { // else its log is damaged, which the check says, or it was never filled
+			err = fmt.Errorf("%w: its macros and views are of another version; open it once for writing", ErrReadOnly)
+		}
+		return err
 	}
 	for _, m := range known[len(applied):] {
 		if err := e.apply(ctx, m); err != nil {
@@ -86,18 +90,22 @@ func (e *Engine) apply(ctx context.Context, m sqlfiles.Migration) error {
 	})
 }
 
+// stale reports whether the file's macros, types and views differ from this program's; was is the hash of the former.
+func (e *Engine) stale(ctx context.Context) (was string, stale bool, err error) {
+	_, sum := sqlfiles.Definitions()
+	_, err = e.setting(ctx, e.conn, "definitions", &was)
+	return was, was != sum, err
+}
+
 // define makes macros, types and views, all together, when the file's differ from this program's.
 func (e *Engine) define(ctx context.Context) error {
-	text, sum := sqlfiles.Definitions()
-	var stored string
-	if _, err := e.setting(ctx, e.conn, "definitions", &stored); err != nil {
+	was, stale, err := e.stale(ctx)
+	if err != nil || !stale {
 		return err
 	}
-	if stored == sum {
-		return nil
-	}
+	text, sum := sqlfiles.Definitions()
 	return e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error {
-		if stored == "" {
+		if was == "" {
 			if err := e.conn.execDDL(ctx, sqlfiles.Query("vectors_none")); err != nil {
 				return err
 			}

@@ -22,6 +22,14 @@ type Embedder interface {
 	EmbedQuery(ctx context.Context, text string, weight func(word string) float64) ([]float32, error)
 }
 
+// Chancy is an Embedder that knows its cosines. Those that come with Mallard are, as far as they were measured; with another, recall has no floor
+// of cosines.
+type Chancy interface {
+	// Chance is the cosine that a text which has nothing to do with a question seldom reaches; 0 where nobody knows. words are those of the
+	// question that say something, in lower case without accents: of words that the model does not know it makes anything.
+	Chance(words []string) float64
+}
+
 // LLM is a language model that answers one prompt at a time. Clients for the usual servers are in engine/llm; any other that keeps these
 // rules will do. It must be safe for concurrent use.
 //

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	ReadOnly bool
 	// Wait is how long Open waits for a file that another process has. Default 0: ErrLocked at once.
 	Wait time.Duration
+	// Share lets other processes read the file through this engine while it has it: share.Serve of engine/share. It is called when the file is open,
+	// and what it gives before the file is closed; not for one in memory, nor with ReadOnly, when others can open it themselves. Default none.
+	Share func(*Engine) (stop func() error, err error)
 	// Language of the tokenizer's stemmer and stop words, for a new file; an existing one keeps its own. Default "english".
 	Language string
 	// MaxText is how many bytes a memory's text may have, and each of its levels: all its words are indexed at once. Messages are not bounded: what is
@@ -33,7 +37,8 @@ type Options struct {
 	MaxText int
 	// Threads of the database. Default the number of processors, and no more than one for each 64 MB of MemoryLimit.
 	Threads int
-	// MemoryLimit of the database in megabytes, 192 or more. It also bounds how many calls read at once; others wait. Default 384.
+	// MemoryLimit of the database in megabytes, LeastMemory or more. It also bounds how many calls read at once; others wait. What does not fit goes
+	// to a temporary folder beside the file. Default DefaultMemory.
 	MemoryLimit int
 	// Lexical says where the words of a question are looked up. Default PostingsBackend. With FTSBackend, and without FTS, the
 	// extension that DuckDB has installed is loaded, or else fetched from the network.
@@ -51,19 +56,23 @@ type Options struct {
 	// NewID makes an id that begins with a prefix such as "mem_" and was never given before. A write for which it does not is refused, with
 	// ErrInvalid, or ErrExists where it is taken. Default a random, time-sortable one.
 	NewID func(prefix string, at time.Time) string
-	// Progress is told how far a long operation is; it is called from the goroutine that asked for it. Default none.
+	// Progress is told how far a long operation is; it is called from the goroutine that asked for it, which with Share may be
+	// that of another process's request. Default none.
 	Progress func(step string, done, total int)
 }
 
-// leastMemory is what 100,000 memories are written and recalled with.
-const leastMemory = 192
+// What MemoryLimit may be, in megabytes. With the least 100,000 memories are written and recalled, with the default a million documents.
+const (
+	LeastMemory   = 192
+	DefaultMemory = 384
+)
 
 func (o Options) withDefaults() Options {
 	if o.Language == "" {
 		o.Language = "english"
 	}
 	if o.MemoryLimit == 0 {
-		o.MemoryLimit = 384
+		o.MemoryLimit = DefaultMemory
 	}
 	if o.MaxText == 0 {
 		o.MaxText = 1 << 20
@@ -99,26 +108,26 @@ func (o Options) withDefaults() Options {
 func (o Options) validate() error {
 	var errs []error
 	if _, err := text.NewAnalyzer(o.Language); err != nil {
-		errs = append(errs, invalid("Language", o.Language, oneOf(text.Languages())))
+		errs = append(errs, fault.Invalid("Language", o.Language, fault.OneOf(text.Languages())))
 	}
 	if o.MaxText < 1 {
-		errs = append(errs, invalid("MaxText", o.MaxText, "1 (byte) or more"))
+		errs = append(errs, fault.Invalid("MaxText", o.MaxText, "1 (byte) or more"))
 	}
 	if o.Threads < 1 || o.Threads > 1024 {
-		errs = append(errs, invalid("Threads", o.Threads, "1 to 1024"))
+		errs = append(errs, fault.Invalid("Threads", o.Threads, "1 to 1024"))
 	}
-	if o.MemoryLimit < leastMemory {
-		errs = append(errs, invalid("MemoryLimit", o.MemoryLimit, fmt.Sprintf("%d (megabytes) or more", leastMemory)))
+	if o.MemoryLimit < LeastMemory {
+		errs = append(errs, fault.Invalid("MemoryLimit", o.MemoryLimit, fmt.Sprintf("%d (megabytes) or more", LeastMemory)))
 	}
 	if o.Wait < 0 {
-		errs = append(errs, invalid("Wait", o.Wait, "0 or more"))
+		errs = append(errs, fault.Invalid("Wait", o.Wait, "0 or more"))
 	}
 	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
-		errs = append(errs, invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
+		errs = append(errs, fault.Invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
 	}
 	if o.EmbedDeadline < 0 {
-		errs = append(errs, invalid("EmbedDeadline", o.EmbedDeadline, "more than 0"))
+		errs = append(errs, fault.Invalid("EmbedDeadline", o.EmbedDeadline, "more than 0"))
 	}
-	errs = append(errs, member("Lexical", o.Lexical, LexicalBackends()), checkText("FTS", o.FTS), o.Conversation.validate())
+	errs = append(errs, fault.Member("Lexical", o.Lexical, LexicalBackends()), fault.CheckText("FTS", o.FTS), o.Conversation.validate())
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -53,7 +55,7 @@ type Block struct {
 const imageTokens = 1600
 
 // kind is the class of the block in the table parts.
-func (b *Block) kind() string { return or(partKinds[b.Type], "agent") }
+func (b *Block) kind() string { return cmp.Or(partKinds[b.Type], "agent") }
 
 // said is what the block adds to the text of its message: its own, unless it is a thought, a tool or a file.
 func (b *Block) said() string {
@@ -119,12 +121,12 @@ func cleanText(s string) string {
 // validate says which field can't be stored.
 func (b *Block) validate() error {
 	if strings.TrimSpace(string(b.Type)) == "" {
-		return invalid("type", string(b.Type), "text, thinking, tool_call, tool_result, file, image, or the host's own word")
+		return fault.Invalid("type", string(b.Type), "text, thinking, tool_call, tool_result, file, image, or the host's own word")
 	}
 	if len(b.Data) > 0 && b.Text != "" {
-		return invalid("text", b.Text, "none beside data, in whose place a reference comes")
+		return fault.Invalid("text", b.Text, "none beside data, in whose place a reference comes")
 	}
-	return firstError(checkText("type", string(b.Type)), checkText("key", b.Key))
+	return cmp.Or(fault.CheckText("type", string(b.Type)), fault.CheckText("key", b.Key))
 }
 
 // plain reports whether the blocks of a message say nothing that its text does not.

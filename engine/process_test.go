@@ -18,7 +18,7 @@ const childRole = "MALLARD_TEST_CHILD"
 // TestMain plays the child of a test when it is asked to, else runs the tests.
 func TestMain(m *testing.M) {
 	roles := map[string]func(path string) error{"hold": hold, "hold-read-only": holdReadOnly, "open": openOnce, "write": writeForEver,
-		"index": indexForEver, "deed": killedDeed, "limited": limited, "snapshot": snapshotHalf, "read-damaged": readDamaged}
+		"index": indexForEver, "deed": killedDeed, "limited": limited, "snapshot": snapshotHalf, "shred": shredForEver, "read-damaged": readDamaged}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
 		os.Exit(m.Run())

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -70,7 +71,7 @@ var notInToolName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 // toolName is a tool's name as every provider takes it.
 func toolName(name string) string {
 	name = notInToolName.ReplaceAllString(name, "_")
-	return or(name[:min(len(name), 64)], "tool")
+	return cmp.Or(name[:min(len(name), 64)], "tool")
 }
 
 // arguments is the input of a call as a JSON object: that is all that providers take.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // PruneSetAsideRequest names old messages that were set aside.
@@ -34,11 +36,11 @@ func (e *Engine) PruneSetAside(ctx context.Context, r PruneSetAsideRequest) (*Pr
 		r.Reasons = []SetAside{AsideHeartbeat, AsideEvent, AsideOffBranch}
 	}
 	prunable := slices.DeleteFunc(SetAsides(), func(s SetAside) bool { return s == AsidePurged })
-	if err := members("reasons", r.Reasons, prunable); err != nil {
+	if err := fault.Members("reasons", r.Reasons, prunable); err != nil {
 		return nil, fmt.Errorf("prune set aside: %w", err)
 	}
 	if r.OlderThan < 0 {
-		return nil, fmt.Errorf("prune set aside: %w", invalid("older_than", r.OlderThan, "0 or more"))
+		return nil, fmt.Errorf("prune set aside: %w", fault.Invalid("older_than", r.OlderThan, "0 or more"))
 	}
 	before := e.now().Add(-r.OlderThan)
 	result := &Pruned{DryRun: r.DryRun}

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
 	sqlfiles "github.com/mallardmem/mallard/sql"
@@ -30,11 +32,11 @@ type Purged struct {
 // PurgeMessages removes what messages say and all that is known of it: text, blocks, what the host wrote, large files, words and vectors. Of a
 // message its number, role, keys and times stay, set aside as AsidePurged, so that seq has no gap and the same line of a transcript does not bring
 // it back. Summaries that stood for it are made anew at once from what is left, by the built-in summariser; where a model had made them
-// they are marked as fallbacks, and they have no vector until RetryFallbacks or RebuildIndex. Words that nothing else has stay in the index's
-// vocabulary until RebuildIndex. Purging twice does nothing. Errors: ErrNotFound, and nothing is removed; ErrInvalid, ErrScopeDenied.
+// they are marked as fallbacks, and they have no vector until RetryFallbacks or RebuildIndex. Words that no other document has leave the
+// index's vocabulary. Bytes may stay in the file until their room is used again; Shred leaves none. Purging twice does nothing. Errors: ErrNotFound, and nothing is removed; ErrInvalid, ErrScopeDenied.
 func (e *Engine) PurgeMessages(ctx context.Context, r PurgeMessagesRequest) (*Purged, error) {
-	if err := checkTexts("ids", r.IDs); err != nil || len(r.IDs) == 0 {
-		return nil, fmt.Errorf("purge messages: %w", firstError(err, invalid("ids", "", "one or more")))
+	if err := fault.CheckTexts("ids", r.IDs); err != nil || len(r.IDs) == 0 {
+		return nil, fmt.Errorf("purge messages: %w", cmp.Or(err, fault.Invalid("ids", "", "one or more")))
 	}
 	return e.purge(ctx, "purge messages", func(c *connection, done *purging) error {
 		v, err := e.writable(ctx, c, conversationOf{name: r.Conversation}, r.Agent)
@@ -58,7 +60,7 @@ func knownMessages(ctx context.Context, c *connection, v *Conversation, ids []st
 	}, sql.Named("conversation_id", v.ID), sql.Named("ids", ids))
 	for _, id := range ids {
 		if err == nil && !known[id] {
-			return fmt.Errorf("%w: message %s of conversation %s", ErrNotFound, quote(id), quote(v.Name))
+			return fmt.Errorf("%w: message %s of conversation %s", ErrNotFound, fault.Quote(id), fault.Quote(v.Name))
 		}
 	}
 	return err
@@ -68,14 +70,18 @@ func knownMessages(ctx context.Context, c *connection, v *Conversation, ids []st
 type purging struct {
 	Purged
 	payloads []string // that it may have left without a reference
+	words    leaving
 }
 
-// purge runs do, then deletes the payloads that nothing refers to any more, and their files once that is on disk.
+// purge runs do, then deletes words and payloads that nothing has any more, and the payloads' files once that is on disk.
 func (e *Engine) purge(ctx context.Context, op string, do func(*connection, *purging) error) (*Purged, error) {
-	done := &purging{}
+	done := &purging{words: leaving{}}
 	var files []string
 	err := e.writeThen(ctx, op, func(c *connection) (err error) {
 		if err := do(c, done); err != nil {
+			return err
+		}
+		if err := e.sweepWords(ctx, c, done.words); err != nil {
 			return err
 		}
 		files, err = e.dropPayloads(ctx, c, done)
@@ -133,6 +139,9 @@ func (e *Engine) purgeMessages(ctx context.Context, c *connection, v *Conversati
 	}
 	var above []string
 	if err := collect(ctx, c, "summaries_over_messages", &above, sql.Named("ids", ids)); err != nil {
+		return err
+	}
+	if err := e.leaveWords(ctx, c, done.words, map[Kind][]string{MessageKind: ids, SummaryKind: above}); err != nil {
 		return err
 	}
 	for _, query := range []string{"parts_purge", "large_files_purge", "sources_purge"} {

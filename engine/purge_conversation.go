@@ -29,14 +29,18 @@ func (e *Engine) PurgeConversation(ctx context.Context, name, agent string) (*Pu
 		if err := collect(ctx, c, "payloads_of_messages", &done.payloads, sql.Named("ids", ids)); err != nil {
 			return err
 		}
-		numbers := map[Kind][]int32{}
+		numbers, owners := map[Kind][]int32{}, map[Kind][]string{}
 		err = c.each(ctx, "documents_of_conversation", func(rows *sql.Rows) error {
 			var no int32
 			var kind Kind
-			defer func() { numbers[kind] = append(numbers[kind], no) }()
-			return rows.Scan(&no, &kind)
+			var owner string
+			defer func() { numbers[kind], owners[kind] = append(numbers[kind], no), append(owners[kind], owner) }()
+			return rows.Scan(&no, &kind, &owner)
 		}, of)
 		if err != nil {
+			return err
+		}
+		if err := e.leaveWords(ctx, c, done.words, owners); err != nil {
 			return err
 		}
 		for kind, list := range numbers {

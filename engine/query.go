@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mallardmem/mallard/engine/internal/door"
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -42,6 +45,8 @@ type QueryRequest struct {
 	SQL   string
 	Rows  int // at most so many. Default 1000
 	Bytes int // of all rows together, about; the row that goes beyond is left out. Default 64 MB
+	// AsText gives every value as text as DuckDB prints it, NULL as nil; but those of a query with a comment after its semicolon as they are.
+	AsText bool
 }
 
 // QueryEach answers one SELECT over the file and gives its rows one by one: first the columns alone, with a row that is nil, then each row, which is
@@ -49,7 +54,7 @@ type QueryRequest struct {
 // neither. Errors: ErrInvalid.
 //
 // It runs in a read-only transaction and answers only what names the tables, views and macros of the file and functions of DuckDB that are listed
-// (engine/query_names.txt); it refuses other statements, more than one, files, settings, and what has effects.
+// (engine/internal/door/names.txt); it refuses other statements, more than one, files, settings, and what has effects.
 //
 // What a statement makes of nothing is bounded before it runs: the nesting and length of its text, how often names and macros repeat what they stand
 // for, the rows of range, generate_series and repeat (10 million), the values of repeat, lpad, format and their like (16,384 characters or elements),
@@ -66,12 +71,12 @@ func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(column
 		r.Bytes = 64 << 20
 	}
 	if r.Rows < 0 {
-		return "", fmt.Errorf("query: %w", invalid("limit", r.Rows, "0 or more"))
+		return "", fmt.Errorf("query: %w", fault.Invalid("limit", r.Rows, "0 or more"))
 	}
 	if r.Bytes < 0 {
-		return "", fmt.Errorf("query: %w", invalid("bytes", r.Bytes, "0 or more"))
+		return "", fmt.Errorf("query: %w", fault.Invalid("bytes", r.Bytes, "0 or more"))
 	}
-	if err := checkText("sql", r.SQL); err != nil {
+	if err := fault.CheckText("sql", r.SQL); err != nil {
 		return "", fmt.Errorf("query: %w", err)
 	}
 	var own error // of each
@@ -80,7 +85,7 @@ func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(column
 			return err
 		}
 		before := 0 // lines of ours before the query's
-		if bounded, linesBefore := boundedQuery(r.SQL, r.Rows); c.harmless(ctx, bounded) == nil {
+		if bounded, linesBefore := boundedQuery(r); c.harmless(ctx, bounded) == nil {
 			r.SQL, before = bounded, linesBefore
 		}
 		cut, err = c.rowsOf(ctx, r, func(columns []string, row []any) error {
@@ -98,13 +103,57 @@ func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(column
 	return cut, err
 }
 
+// harmless refuses all but a single SELECT that names only what it may, and makes nothing of unreasonable size.
+func (c *connection) harmless(ctx context.Context, query string) error {
+	if err := door.CheckText(query); err != nil {
+		return err
+	}
+	var serialized string
+	if _, err := c.one(ctx, "parse", []any{&serialized}, sql.Named("sql", query)); err != nil {
+		return err
+	}
+	names, err := c.nameable(ctx)
+	if err != nil {
+		return err
+	}
+	return door.Judge(query, serialized, names)
+}
+
+// nameable reads the file's catalog, as the transaction sees it.
+func (c *connection) nameable(ctx context.Context) (door.Names, error) {
+	names := door.NewNames()
+	err := c.each(ctx, "nameable_tables", func(rows *sql.Rows) error {
+		var schema, name string
+		var columns int
+		if err := rows.Scan(&schema, &name, &columns); err != nil {
+			return err
+		}
+		names.AddTable(schema, name, columns)
+		return nil
+	})
+	if err != nil {
+		return names, err
+	}
+	return names, c.each(ctx, "nameable_types", func(rows *sql.Rows) error {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names.AddType(name)
+		return nil
+	})
+}
+
 // boundedQuery asks for one row more than the limit. What can't stand in brackets, such as a query with a comment after its
 // semicolon, has to go without.
-func boundedQuery(query string, limit int) (bounded string, linesBefore int) {
+func boundedQuery(r QueryRequest) (bounded string, linesBefore int) {
 	frame := sqlfiles.Query("bounded")
+	if r.AsText {
+		frame = sqlfiles.Query("bounded_text")
+	}
 	ours, _, _ := strings.Cut(frame, "{query}")
-	rows := min(limit, math.MaxInt-1) + 1
-	bounded = strings.NewReplacer("{query}", strings.TrimRight(query, "; \t\r\n"), "{rows}", strconv.Itoa(rows)).Replace(frame)
+	rows := min(r.Rows, math.MaxInt-1) + 1
+	bounded = strings.NewReplacer("{query}", strings.TrimRight(r.SQL, "; \t\r\n"), "{rows}", strconv.Itoa(rows)).Replace(frame)
 	return bounded, strings.Count(ours, "\n")
 }
 
@@ -139,6 +188,10 @@ func (c *connection) rowsOf(ctx context.Context, r QueryRequest, each func(colum
 	if err != nil {
 		return "", err
 	}
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return "", err
+	}
 	if err := each(columns, nil); err != nil {
 		return "", err
 	}
@@ -154,6 +207,11 @@ func (c *connection) rowsOf(ctx context.Context, r QueryRequest, each func(colum
 		}
 		if err := rows.Scan(dest...); err != nil {
 			return "", err
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok && len(b) == 16 && types[i].DatabaseTypeName() == "UUID" {
+				row[i] = fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+			}
 		}
 		if bytes += sizeOf(reflect.ValueOf(row)); bytes > r.Bytes {
 			return "bytes", nil

@@ -12,7 +12,7 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
-// sections reads a list of names by section, as engine/query_names.txt is written.
+// sections reads a list of names by section, as engine/internal/door/names.txt is written.
 func sections(t *testing.T, name string) map[string]map[string]bool {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -38,11 +38,11 @@ func sections(t *testing.T, name string) map[string]map[string]bool {
 // TestQueryFunctions: every function of this DuckDB is allowed or was refused by somebody who read it, so that a new version adds none unseen.
 func TestQueryFunctions(t *testing.T) {
 	t.Parallel()
-	allowed, refused := sections(t, "query_names.txt"), sections(t, filepath.Join("testdata", "query_refused.txt"))
+	allowed, refused := sections(t, filepath.Join("internal", "door", "names.txt")), sections(t, filepath.Join("testdata", "query_refused.txt"))
 	calls := map[string]bool{}
 	for _, section := range []string{"operators", "aggregates and windows", "functions", "lists, maps, structs", "macros of the system", "JSON"} {
 		if len(allowed[section]) == 0 {
-			t.Fatalf("query_names.txt has no section %s", section)
+			t.Fatalf("names.txt has no section %s", section)
 		}
 		for name := range allowed[section] {
 			calls[name] = true
@@ -68,7 +68,7 @@ func TestQueryFunctions(t *testing.T) {
 		}
 		seen[kind+" "+name] = true
 		if may[name] == refused[kind][name] {
-			t.Errorf("%s %s: allowed %t, refused %t: read what it does, then list it in query_names.txt or testdata/query_refused.txt", kind, name, may[name], refused[kind][name])
+			t.Errorf("%s %s: allowed %t, refused %t: read what it does, then list it in names.txt or testdata/query_refused.txt", kind, name, may[name], refused[kind][name])
 		}
 	}
 	if err := rows.Err(); err != nil || len(seen) < 700 {
@@ -76,7 +76,7 @@ func TestQueryFunctions(t *testing.T) {
 	}
 	for name := range calls {
 		if !seen["functions "+name] {
-			t.Errorf("query_names.txt allows %s, which DuckDB has not", name)
+			t.Errorf("names.txt allows %s, which DuckDB has not", name)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -57,7 +58,7 @@ func (r *recall) settle() (goOn bool, err error) {
 	var refused []string
 	r.scopes, refused = e.scopes.Load().ForReading(q.Agent, q.Scopes)
 	for _, scope := range refused {
-		r.notice("scope %s is not open to agent %s", quote(scope), q.Agent)
+		r.notice("scope %s is not open to agent %s", fault.Quote(scope), q.Agent)
 	}
 	if err := checkClock(e.now()); err != nil {
 		return false, err
@@ -97,6 +98,7 @@ func (r *recall) ask(ctx context.Context, c *connection) (err error) {
 	} else {
 		r.result.WeightSet = q.WeightSet
 	}
+	r.weights.HardMinScore = max(r.weights.HardMinScore, q.MinScore)
 	if err := c.forgetRecall(ctx); err != nil {
 		return err
 	}
@@ -132,14 +134,14 @@ func (r *recall) findConversations(ctx context.Context, c *connection) error {
 	err := c.each(ctx, "recall_conversations", func(rows *sql.Rows) error {
 		var name, id, scope string
 		err := rows.Scan(&name, &id, &scope)
-		if internal(q.Agent) || r.engine.scopes.Load().Allows(q.Agent, scope) {
+		if r.engine.scopes.Load().Sees(q.Agent, scope) {
 			known[name], r.conversations = true, append(r.conversations, id)
 		}
 		return err
 	})
 	for _, name := range q.Conversations {
 		if err == nil && !known[name] {
-			err = fmt.Errorf("%w: conversation %s", ErrNotFound, quote(name))
+			err = fmt.Errorf("%w: conversation %s", ErrNotFound, fault.Quote(name))
 		}
 	}
 	return err
@@ -297,7 +299,25 @@ func (q *question) ask(ctx context.Context, c *connection, r *recall) error {
 			return err
 		}
 	}
-	return c.appendTemp("asked_vector", []driver.Value{append([]float32{}, q.vector...), byWords})
+	return c.appendTemp("asked_vector", []driver.Value{append([]float32{}, q.vector...), byWords, r.chance()})
+}
+
+// allChance is more than any cosine: without a model, what has no word, in its session neither, is there by chance.
+const allChance = 2
+
+// chance is the cosine that random text reaches, as the weights want it; 0 where the model does not know.
+func (r *recall) chance() float64 {
+	q := &r.question
+	switch {
+	case r.weights.Chance == 0:
+		return 0
+	case q.vector == nil:
+		return allChance
+	}
+	if m, ok := r.engine.opts.Embedder.(Chancy); ok {
+		return r.weights.Chance * m.Chance(q.sources)
+	}
+	return 0
 }
 
 // askFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.

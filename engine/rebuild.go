@@ -3,8 +3,9 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
-	"slices"
 
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -57,22 +58,22 @@ func (e *Engine) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 
 // rebuildWords makes documents, terms, surfaces, postings and totals anew. The caller is in a write transaction.
 func (e *Engine) rebuildWords(ctx context.Context, c *connection) (done int, err error) {
-	if err := c.execDDL(ctx, sqlfiles.Query("index_clear")); err != nil {
+	if err := e.unmarkFTS(ctx, c); err != nil {
+		return 0, err
+	}
+	if err := c.execDDL(ctx, sqlfiles.Query("index_begin")); err != nil {
 		return 0, err
 	}
 	var batch []*document
+	seen := map[wordHash]bool{}
 	flush := func() error {
-		if err := c.appendAll("temp", "rebuilt_documents", slices.Values(documentRows(batch))); err != nil {
-			return err
+		err := errors.Join(c.appendTemp("rebuilt_documents", documentRows(batch)...), appendWords(c, batch, seen))
+		if len(seen) > maxWords {
+			clear(seen)
 		}
-		postings, err := e.postings(ctx, c, batch)
-		if err != nil {
-			return err
-		}
-		done += len(batch)
-		batch = batch[:0]
+		done, batch = done+len(batch), batch[:0]
 		e.opts.Progress("words", done, 0)
-		return c.appendAll("temp", "rebuilt_postings", postingRows(postings))
+		return err
 	}
 	err = e.eachDocument(ctx, func(d *document) error {
 		if batch = append(batch, d); len(batch) < rebuildBatch {
@@ -80,24 +81,66 @@ func (e *Engine) rebuildWords(ctx context.Context, c *connection) (done int, err
 		}
 		return flush()
 	})
-	if err != nil {
-		return done, err
+	if err == nil {
+		err = flush()
 	}
-	if err := flush(); err != nil {
+	if err != nil {
 		return done, err
 	}
 	return done, c.execDDL(ctx, sqlfiles.Query("index_replace"))
 }
 
-// eachDocument analyses every memory, message and summary of the committed file, on a connection of its own.
+// appendWords adds the words of documents to the tables of a rebuild; those that are seen are there already.
+func appendWords(c *connection, docs []*document, seen map[wordHash]bool) error {
+	var terms, surfaces, postings [][]driver.Value
+	for _, d := range docs {
+		if d.retired {
+			continue
+		}
+		for term, tf := range d.words.frequency {
+			h := hashOf(term)
+			postings = append(postings, []driver.Value{uint64(h), string(d.kind), d.no, tf})
+			if !seen[h] {
+				terms = append(terms, []driver.Value{term, uint64(h)})
+			}
+		}
+		for written, term := range d.words.surfaces {
+			h := hashOf(written)
+			if !seen[^h] {
+				surfaces = append(surfaces, []driver.Value{written, uint64(h), uint64(hashOf(term))})
+			}
+		}
+	}
+	for _, row := range terms {
+		seen[wordHash(row[1].(uint64))] = true
+	}
+	for _, row := range surfaces {
+		seen[^wordHash(row[1].(uint64))] = true
+	}
+	return errors.Join(c.appendTemp("rebuilt_terms", terms...), c.appendTemp("rebuilt_surfaces", surfaces...), c.appendTemp("rebuilt_postings", postings...))
+}
+
+// eachDocument analyses every memory, message and summary of the committed file, by their numbers, on a connection of its own.
 func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) error {
 	c, err := e.newConnection(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.close()
+	var last int32
+	if _, err := c.one(ctx, "index_last", []any{&last}); err != nil {
+		return err
+	}
 	seats := seats{}
-	err = c.each(ctx, "memory_export", func(rows *sql.Rows) error {
+	for from := int32(0); from <= last && err == nil; from += rebuildBatch {
+		err = e.eachOf(ctx, c, numbers{from, from + rebuildBatch - 1}, seats, do)
+	}
+	return err
+}
+
+// eachOf is eachDocument for those of some numbers: all of a file may be more than fits into memory.
+func (e *Engine) eachOf(ctx context.Context, c *connection, of numbers, seats seats, do func(*document) error) error {
+	err := c.eachOf(ctx, of, "memories_numbered", func(rows *sql.Rows) error {
 		m, docNo, err := scanMemory(rows)
 		if err != nil {
 			return err
@@ -109,14 +152,14 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 			d.words = e.analyse(m.fields())
 		}
 		return do(d)
-	}, sql.Named("scopes", nil))
+	})
 	if err != nil {
 		return err
 	}
-	if err := e.eachMessage(ctx, c, do); err != nil {
+	if err := e.eachMessage(ctx, c, of, do); err != nil {
 		return err
 	}
-	return c.each(ctx, "summary_all", func(rows *sql.Rows) error {
+	return c.eachOf(ctx, of, "summaries_numbered", func(rows *sql.Rows) error {
 		var scope string
 		s, docNo, err := scanSummary(rows, &scope)
 		if err != nil {
@@ -129,53 +172,35 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	})
 }
 
-// eachMessage is eachDocument for messages. Their blocks are read batch by batch, on a further connection: all of them may be more than fits
-// into memory.
-func (e *Engine) eachMessage(ctx context.Context, c *connection, do func(*document) error) error {
-	further, err := e.newConnection(ctx)
-	if err != nil {
-		return err
-	}
-	defer further.close()
-	var batch []*storedMessage
-	flush := func() error {
-		ids := make([]string, len(batch))
-		for i, m := range batch {
-			ids[i] = m.ID
-		}
-		blocks, err := indexedBlocks(ctx, further, ids)
-		if err != nil {
-			return err
-		}
-		for _, m := range batch {
-			m.Blocks = blocks[m.ID]
-			d := &document{kind: MessageKind, retired: !m.recallable()}
-			if !d.retired {
-				d.words = e.analyse(m.fields())
-			}
-			e.describeMessage(d, m.Message, m.scope, m.docNo, m.at)
-			d.read(m.Text, e.analyzer)
-			if err := do(d); err != nil {
-				return err
-			}
-		}
-		batch = batch[:0]
-		return nil
-	}
-	err = c.each(ctx, "message_all", func(rows *sql.Rows) (err error) {
+// eachMessage is eachOf for messages.
+func (e *Engine) eachMessage(ctx context.Context, c *connection, of numbers, do func(*document) error) error {
+	var all []*storedMessage
+	var ids []string
+	err := c.eachOf(ctx, of, "messages_numbered", func(rows *sql.Rows) (err error) {
 		m := &storedMessage{}
-		if m.Message, m.docNo, m.at, err = scanMessage(rows, &m.scope); err != nil {
-			return err
+		if m.Message, m.docNo, m.at, err = scanMessage(rows, &m.scope); err == nil {
+			all, ids = append(all, m), append(ids, m.ID)
 		}
-		if batch = append(batch, m); len(batch) < rebuildBatch {
-			return nil
-		}
-		return flush()
+		return err
 	})
-	if err != nil {
+	if err != nil || len(all) == 0 {
 		return err
 	}
-	return flush()
+	blocks, err := indexedBlocks(ctx, c, ids)
+	for _, m := range all {
+		if err != nil {
+			break
+		}
+		m.Blocks = blocks[m.ID]
+		d := &document{kind: MessageKind, retired: !m.recallable()}
+		if !d.retired {
+			d.words = e.analyse(m.fields())
+		}
+		e.describeMessage(d, m.Message, m.scope, m.docNo, m.at)
+		d.read(m.Text, e.analyzer)
+		err = do(d)
+	}
+	return err
 }
 
 // indexedBlocks reads what the index has of the blocks of messages, by the message's id.

@@ -139,44 +139,49 @@ func embeddedTexts(ctx context.Context, c *connection, docs []*document) ([]stri
 		owners[d.kind] = append(owners[d.kind], d.ownerID)
 	}
 	byID := map[string]string{}
+	err := eachOwner(ctx, c, owners, func(id string, _ []field, embedded string) { byID[id] = embedded })
+	texts := make([]string, len(docs))
+	for i, d := range docs {
+		texts[i] = byID[d.ownerID]
+	}
+	return texts, err
+}
+
+// eachOwner reads memories, messages and summaries by their ids: the fields that are indexed, and the text that is embedded.
+func eachOwner(ctx context.Context, c *connection, ids map[Kind][]string, do func(id string, fields []field, embedded string)) error {
 	err := c.each(ctx, "memories_by_id", func(rows *sql.Rows) error {
 		m, _, err := scanMemory(rows)
 		if err == nil {
-			byID[m.ID] = m.embedded()
+			do(m.ID, m.fields(), m.embedded())
 		}
 		return err
-	}, sql.Named("ids", owners[MemoryKind]))
+	}, sql.Named("ids", ids[MemoryKind]))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	blocks, err := indexedBlocks(ctx, c, owners[MessageKind])
+	blocks, err := indexedBlocks(ctx, c, ids[MessageKind])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
 		var scope string
 		m, _, _, err := scanMessage(rows, &scope)
 		if err == nil {
 			m.Blocks = blocks[m.ID]
-			byID[m.ID] = m.embedded()
+			do(m.ID, m.fields(), m.embedded())
 		}
 		return err
-	}, sql.Named("ids", owners[MessageKind]))
+	}, sql.Named("ids", ids[MessageKind]))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
+	return c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
 		s, _, err := scanSummary(rows)
 		if err == nil {
-			byID[s.ID] = s.Text
+			do(s.ID, s.fields(), s.Text)
 		}
 		return err
-	}, sql.Named("ids", owners[SummaryKind]))
-	texts := make([]string, len(docs))
-	for i, d := range docs {
-		texts[i] = byID[d.ownerID]
-	}
-	return texts, err
+	}, sql.Named("ids", ids[SummaryKind]))
 }
 
 // insertWanted writes the vectors of documents that still want one of m, for these texts: in between they may have been changed or forgotten.

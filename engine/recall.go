@@ -41,6 +41,7 @@ type recall struct {
 	tags          []string
 	at            time.Time
 	candidates    []Candidate
+	gathered      gathered
 }
 
 func (r *recall) run(ctx context.Context) error {
@@ -126,8 +127,10 @@ func (r *recall) gather(ctx context.Context, c *connection) error {
 		var v Candidate
 		defer func() { r.candidates = append(r.candidates, v) }()
 		return rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,
-			&v.ReplyScore, &v.Tells, &v.Asks, &v.Fused, &all.candidates, &all.vector, &all.lexical, &all.lowest, &all.highest)
+			&v.ReplyScore, &v.Tells, &v.Asks, &v.Fused, textOf(&v.Dropped), &all.candidates, &all.vector, &all.lexical, &all.lowest, &all.highest,
+			&all.byChance, &all.lowestLeft, &all.highestLeft)
 	})
+	r.gathered = all
 	r.result.Trace.gathered(all, time.Since(start))
 	return err
 }
@@ -140,13 +143,13 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 		for i := range r.candidates {
 			r.candidates[i].settle()
 		}
-		r.result.Trace.settled(r.candidates)
+		r.result.Trace.settled(r.gathered, r.candidates)
 		return nil
 	}
 	c.filled = true
 	offered := make([][]driver.Value, len(r.candidates))
 	for i, v := range r.candidates {
-		offered[i] = []driver.Value{int32(i + 1), v.DocNo, v.Fused, nullNumber(v.Cosine)}
+		offered[i] = []driver.Value{int32(i + 1), v.DocNo, v.Fused, nullNumber(v.Cosine), nullText(v.Dropped)}
 	}
 	if err := c.appendTemp("offered", offered...); err != nil {
 		return err

@@ -161,7 +161,7 @@ func (r *reckoning) ask(t testing.TB) {
 		for _, kind := range r.q.Kinds {
 			n, of = n+documents[termOf[word]][kind], of+total[kind]
 		}
-		return share(idf(n, of) / idf(0, of))
+		return clamped(idf(n, of) / idf(0, of))
 	}
 	if r.q.Mode != engine.VectorMode {
 		for _, token := range r.analyzer.QueryTokens(r.q.Text) {

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -43,6 +45,8 @@ type RecallQuery struct {
 	AsOf time.Time
 	// Limit of the hits, 1 to 1000. Default 10.
 	Limit int
+	// MinScore is the least score of a hit, 0 to 1; where that of the weights is higher, it counts. Default 0.
+	MinScore float64
 	// Mode; default hybrid where there is a model, else lexical. Hybrid or vector by name is ErrNoEmbedder without one.
 	Mode Mode
 	// WeightSet names stored weights; default "memory", or "transcript" when only messages are asked for.
@@ -89,27 +93,30 @@ func (q RecallQuery) withDefaults() RecallQuery {
 
 func (q RecallQuery) validate() error {
 	if q.Limit < 1 || q.Limit > maxLimit {
-		return invalid("limit", q.Limit, "1 to 1000")
+		return fault.Invalid("limit", q.Limit, "1 to 1000")
+	}
+	if !(q.MinScore >= 0 && q.MinScore <= 1) { // NaN too
+		return fault.Invalid("min_score", q.MinScore, "0 to 1")
 	}
 	if q.Lift != NoLift {
-		if err := member("lift", q.Lift, Lifts()); err != nil {
+		if err := fault.Member("lift", q.Lift, Lifts()); err != nil {
 			return err
 		}
 		if q.Explain || q.WhyNot != "" {
-			return invalid("lift", string(q.Lift), "nothing with explain or why-not")
+			return fault.Invalid("lift", string(q.Lift), "nothing with explain or why-not")
 		}
 		if !slices.Contains(q.Kinds, MessageKind) {
-			return invalid("lift", string(q.Lift), "nothing unless messages are asked for")
+			return fault.Invalid("lift", string(q.Lift), "nothing unless messages are asked for")
 		}
 	}
 	if strings.TrimSpace(q.Text) == "" && !q.Adaptive {
-		return invalid("text", q.Text, "a question")
+		return fault.Invalid("text", q.Text, "a question")
 	}
 	if len(q.Text) > maxQuery {
-		return invalid("text", fmt.Sprintf("%d bytes long", len(q.Text)), fmt.Sprintf("at most %d", maxQuery))
+		return fault.Invalid("text", fmt.Sprintf("%d bytes long", len(q.Text)), fmt.Sprintf("at most %d", maxQuery))
 	}
 	if q.Mode != "" {
-		if err := member("mode", q.Mode, Modes()); err != nil {
+		if err := fault.Member("mode", q.Mode, Modes()); err != nil {
 			return err
 		}
 	}
@@ -118,10 +125,10 @@ func (q RecallQuery) validate() error {
 			return err
 		}
 	}
-	return firstError(checkText("text", q.Text), members("kinds", q.Kinds, Kinds()), checkTexts("scopes", q.Scopes),
-		checkTexts("conversations", q.Conversations), members("categories", q.Categories, Categories()),
-		members("tiers", q.Tiers, Tiers()), member("level", q.Level, Levels()), checkText("weight_set", q.WeightSet),
-		checkText("why_not", q.WhyNot), checkTime("since", q.Since), checkTime("until", q.Until), checkTime("as_of", q.AsOf))
+	return cmp.Or(fault.CheckText("text", q.Text), fault.Members("kinds", q.Kinds, Kinds()), fault.CheckTexts("scopes", q.Scopes),
+		fault.CheckTexts("conversations", q.Conversations), fault.Members("categories", q.Categories, Categories()),
+		fault.Members("tiers", q.Tiers, Tiers()), fault.Member("level", q.Level, Levels()), fault.CheckText("weight_set", q.WeightSet),
+		fault.CheckText("why_not", q.WhyNot), fault.CheckTime("since", q.Since), fault.CheckTime("until", q.Until), fault.CheckTime("as_of", q.AsOf))
 }
 
 // mode settles the mode: tags are lexical, and without a model so is everything that names no mode.

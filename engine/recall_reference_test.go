@@ -68,13 +68,13 @@ func (c *corpus) raw(query, id string, k1, b float64) (raw float64, found bool) 
 	return raw, found
 }
 
-func share(x float64) float64 { return min(1, max(0, x)) }
+func clamped(x float64) float64 { return min(1, max(0, x)) }
 
 // fusedOf joins both channels; lexical says whether there is a raw score.
 func fusedOf(cosine, raw float64, lexical bool, w engine.Weights) float64 {
 	score := w.Vector / (2 - cosine)
 	if !lexical {
-		return share(score)
+		return clamped(score)
 	}
 	b := 0.5
 	if raw > 0 {
@@ -84,7 +84,7 @@ func fusedOf(cosine, raw float64, lexical bool, w engine.Weights) float64 {
 	if b >= 0.75 {
 		score = max(score, 0.92*b)
 	}
-	return share(score)
+	return clamped(score)
 }
 
 func daysBefore(at, earlier time.Time) float64 { return at.Sub(earlier).Hours() / 24 }
@@ -93,23 +93,23 @@ func daysBefore(at, earlier time.Time) float64 { return at.Sub(earlier).Hours() 
 func stagesOf(m *engine.Memory, fused, cosine float64, w engine.Weights, at time.Time) (s [5]float64, composite float64) {
 	s[0] = fused
 	if w.Rerank == "light" {
-		s[0] = share(0.7*fused + 0.3*cosine)
+		s[0] = clamped(0.7*fused + 0.3*cosine)
 	}
 	age := max(0, daysBefore(at, m.CreatedAt))
 	s[1], s[2] = s[0], s[0]
 	if w.Decay == "simple" {
-		s[1] = share(s[0] + math.Exp(-age/w.RecencyDays)*w.Recency)
-		s[2] = share(s[1] * (0.7 + 0.3*m.Importance))
+		s[1] = clamped(s[0] + math.Exp(-age/w.RecencyDays)*w.Recency)
+		s[2] = clamped(s[1] * (0.7 + 0.3*m.Importance))
 	}
 	s[3] = s[2]
 	if w.LengthAnchor > 0 {
-		s[3] = share(s[2] / (1 + 0.5*math.Log2(max(1, float64(len([]rune(m.Text)))/w.LengthAnchor))))
+		s[3] = clamped(s[2] / (1 + 0.5*math.Log2(max(1, float64(len([]rune(m.Text)))/w.LengthAnchor))))
 	}
 	switch w.Decay {
 	case "engine":
 		composite = compositeOf(m, at)
 		floor := map[engine.Tier]float64{engine.Core: 0.9, engine.Working: 0.7, engine.Peripheral: 0.5}[m.Tier]
-		s[4] = share(s[3] * min(1, max(0.3, 0.3+0.7*max(floor, composite))))
+		s[4] = clamped(s[3] * min(1, max(0.3, 0.3+0.7*max(floor, composite))))
 	case "simple":
 		life := w.LifeDays
 		if m.TemporalType == "dynamic" {
@@ -119,7 +119,7 @@ func stagesOf(m *engine.Memory, fused, cosine float64, w engine.Weights, at time
 			effective := float64(m.AccessCount) * math.Exp(-max(0, daysBefore(at, m.LastAccessedAt))*math.Ln2/30)
 			life = min(life+life*w.Reinforcement*math.Log(1+effective), life*w.MaxLife)
 		}
-		s[4] = share(s[3] * (0.5 + 0.5*math.Exp(-age/life)))
+		s[4] = clamped(s[3] * (0.5 + 0.5*math.Exp(-age/life)))
 	default:
 		s[4] = s[3]
 	}

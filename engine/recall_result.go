@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"strings"
@@ -94,7 +95,7 @@ func (r *RecallResult) Prompt() string {
 	for _, h := range r.Hits {
 		what := string(h.Category)
 		if h.Kind == MessageKind {
-			what = or(h.Speaker, h.Role)
+			what = cmp.Or(h.Speaker, h.Role)
 		}
 		fmt.Fprintf(&b, "<%s id=\"%s\" about=\"%s\" scope=\"%s\" date=\"%s\">%s</%s>\n",
 			h.Kind, escape(ShortID(h.ID)), escape(what), escape(h.Scope), h.CreatedAt.Format(time.DateOnly), escape(h.Text), h.Kind)

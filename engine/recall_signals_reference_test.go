@@ -48,10 +48,16 @@ func (r *reckoning) score(candidates []*told) map[string]engine.Candidate {
 				v.ReplyScore = pointer(relevance[other])
 			}
 		}
-		v.Fused = r.fused(v, relevance[d])
-		all[d.id] = *v
+		if v.Fused = r.fused(v, relevance[d]); !r.byChance(v) {
+			all[d.id] = *v
+		}
 	}
 	return all
+}
+
+// byChance: where only words were asked, what has none of them, nor a session that has one, nor the date of the question, is no candidate.
+func (r *reckoning) byChance(v *engine.Candidate) bool {
+	return r.cosine == nil && r.w.Chance > 0 && v.Raw == nil && v.SessionScore == nil && orZero(v.DateScore) < 1
 }
 
 func orZero(p *float64) float64 {
@@ -81,7 +87,7 @@ func (r *reckoning) fused(v *engine.Candidate, relevance float64) float64 {
 	if r.w.Normalise == "maximum" {
 		sum /= max(most, 1e-9)
 	}
-	return share(sum)
+	return clamped(sum)
 }
 
 // relevance sets the scores of both channels and joins them.
@@ -112,7 +118,7 @@ func (r *reckoning) relevance(v *engine.Candidate, bestVector, bestLexical float
 	if orZero(v.LexicalScore) >= 0.75 {
 		floor = 0.92 * *v.LexicalScore
 	}
-	return share(max(*v.VectorScore*vector+orZero(v.LexicalScore)*lexical, floor))
+	return clamped(max(*v.VectorScore*vector+orZero(v.LexicalScore)*lexical, floor))
 }
 
 // raw is BM25 of a document with its neighbours; nil: they say no word of the question.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // RecoverRequest names a damaged file, and the new one that gets what can be read of it.
@@ -96,12 +98,12 @@ func recoverFile(ctx context.Context, r RecoverRequest) (_ *Recovered, err error
 	if err := r.Options.validate(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkText("from", r.From), checkText("to", r.To)); err != nil {
+	if err := errors.Join(fault.CheckText("from", r.From), fault.CheckText("to", r.To)); err != nil {
 		return nil, err
 	}
 	for field, name := range map[string]*string{"from": &r.From, "to": &r.To} {
 		if strings.TrimSpace(*name) == "" || *name == ":memory:" {
-			return nil, invalid(field, *name, "the name of a file")
+			return nil, fault.Invalid(field, *name, "the name of a file")
 		}
 		if *name, err = filepath.Abs(*name); err != nil {
 			return nil, err
@@ -113,7 +115,7 @@ func recoverFile(ctx context.Context, r RecoverRequest) (_ *Recovered, err error
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, invalid("from", r.From, "a file, not a folder")
+		return nil, fault.Invalid("from", r.From, "a file, not a folder")
 	}
 	if _, err := os.Stat(filepath.Dir(r.To)); err != nil {
 		return nil, fmt.Errorf("%w: the folder must exist", err)

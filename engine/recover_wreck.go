@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -53,7 +55,7 @@ func (w *wreck) do(ctx context.Context, t task) *answer {
 				return err
 			})
 		default:
-			err = fmt.Errorf("unknown task %s", quote(t.Act))
+			err = fmt.Errorf("unknown task %s", fault.Quote(t.Act))
 		}
 	}
 	if err != nil {
@@ -78,37 +80,46 @@ func (w *wreck) open(ctx context.Context, t task) error {
 		return nil
 	}
 	w.close()
+	db, err := openBeside(ctx, t.Damaged, t.Fresh, Options{Threads: t.Threads, MemoryLimit: t.MemoryLimit})
+	if err != nil {
+		return err
+	}
+	w.db, w.damaged, w.fresh = db, t.Damaged, t.Fresh
+	return nil
+}
+
+// openBeside makes an instance that reads the file old, and has the file fresh beside it, unless that is empty. It has one connection.
+func openBeside(ctx context.Context, old, fresh string, o Options) (*sql.DB, error) {
 	opened := false
-	connector, err := duckdb.NewConnector(fmt.Sprintf(":memory:?threads=%d&memory_limit=%dMB", t.Threads, t.MemoryLimit), func(c driver.ExecerContext) error {
+	connector, err := duckdb.NewConnector(fmt.Sprintf(":memory:?threads=%d&memory_limit=%dMB", o.Threads, o.MemoryLimit), func(c driver.ExecerContext) error {
 		if opened {
 			return nil
 		}
 		opened = true
 		path := func(name string) string { return strings.ReplaceAll(name, "'", "''") }
-		if err := execText(ctx, c, sqlfiles.Query("configure"), "{temporary}", path(temporary(t.Damaged))); err != nil {
+		if err := execText(ctx, c, sqlfiles.Query("configure"), "{temporary}", path(temporary(cmp.Or(fresh, old), false))); err != nil {
 			return err
 		}
-		if t.Fresh != "" {
-			if err := execText(ctx, c, sqlfiles.Query("attach"), "{path}", path(t.Fresh), "{options}", ""); err != nil {
+		if fresh != "" {
+			if err := execText(ctx, c, sqlfiles.Query("attach"), "{path}", path(fresh), "{options}", ""); err != nil {
 				return err
 			}
 		}
-		if err := execText(ctx, c, sqlfiles.Query("recover_attach"), "{path}", path(t.Damaged)); err != nil {
+		if err := execText(ctx, c, sqlfiles.Query("attach_old"), "{path}", path(old)); err != nil {
 			return err
 		}
 		return execText(ctx, c, sqlfiles.Query("seal"))
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.db = sql.OpenDB(connector)
-	w.db.SetMaxOpenConns(1)
-	if err := w.db.PingContext(ctx); err != nil {
-		w.close()
-		return err
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, err
 	}
-	w.damaged, w.fresh = t.Damaged, t.Fresh
-	return nil
+	return db, nil
 }
 
 // list says what the damaged file has.

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -193,19 +194,13 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 	if err != nil {
 		return nil, err
 	}
+	unique := slices.ContainsFunc(drafts, func(d *draft) bool { return d.unique })
+	restated := slices.ContainsFunc(drafts, func(d *draft) bool { return d.restated })
 	var fresh []*draft
 	for _, d := range drafts {
 		m := d.memory
 		forgotten := !m.RetiredAt.IsZero() // an imported one: it neither takes a key or text, nor minds that another has
-		if id, ok := known[keySlot(m.Key, m.Scope)]; ok && m.Key != "" && !forgotten {
-			d.result.ID = id
-			continue
-		}
-		if id, ok := known[textSlot(m.Text, m.Scope)]; ok && d.unique {
-			d.result.ID = id
-			continue
-		}
-		if id, ok := known[d.saidSlot()]; ok && d.restated {
+		if id, ok := d.knownAs(known, forgotten); ok {
 			d.result.ID = id
 			continue
 		}
@@ -219,15 +214,34 @@ func (e *Engine) unknown(ctx context.Context, c *connection, drafts []*draft) ([
 			}
 		}
 		known[idSlot(m.ID)] = m.ID
-		known[saidSlot(m, false)], known[saidSlot(m, true)] = m.ID, m.ID
-		if !forgotten {
+		if restated {
+			known[saidSlot(m, false)], known[saidSlot(m, true)] = m.ID, m.ID
+		}
+		if m.Key != "" && !forgotten {
 			known[keySlot(m.Key, m.Scope)] = m.ID
+		}
+		if unique && !forgotten {
 			known[textSlot(m.Text, m.Scope)] = m.ID
 		}
 		d.result.ID, d.result.Created = m.ID, true
 		fresh = append(fresh, d)
 	}
 	return fresh, nil
+}
+
+// knownAs is the memory that has the draft's key, or its text where that makes it known.
+func (d *draft) knownAs(known map[slot]string, forgotten bool) (id string, ok bool) {
+	m := d.memory
+	if m.Key != "" && !forgotten {
+		id, ok = known[keySlot(m.Key, m.Scope)]
+	}
+	if d.unique && !ok {
+		id, ok = known[textSlot(m.Text, m.Scope)]
+	}
+	if d.restated && !ok {
+		id, ok = known[saidSlot(m, d.dated)]
+	}
+	return id, ok
 }
 
 // slot is something that may be taken: an id, or a key, text or fact key within a scope, or a text with its category there, at a time or at any.
@@ -248,8 +262,6 @@ func saidSlot(m *Memory, dated bool) slot {
 	}
 	return slot{"said then", m.Text, m.Scope, m.Category, m.CreatedAt.UnixMicro()}
 }
-
-func (d *draft) saidSlot() slot { return saidSlot(d.memory, d.dated) }
 
 // known asks the file which slots of the drafts are taken, and by which memory.
 func (e *Engine) known(ctx context.Context, c *connection, drafts []*draft) (map[slot]string, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/scope"
 )
 
 func TestRememberManyReportsEachRequest(t *testing.T) {
@@ -184,7 +185,7 @@ func TestOwnIDs(t *testing.T) {
 func TestScopeOfANewMemory(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	err := e.SetScopes(t.Context(), engine.Scopes{Default: "project:harbor", Access: map[string][]string{"teo": {"project:harbor"}, "mute": {}}})
+	err := e.SetScopes(t.Context(), scope.Scopes{Default: "project:harbor", Access: map[string][]string{"teo": {"project:harbor"}, "mute": {}}})
 	if err != nil {
 		t.Fatal(err)
 	}

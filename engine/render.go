@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ type shownMessage struct {
 
 // showMessage takes a message apart of which blocks are shown.
 func showMessage(m *Message, blocks []Block) shownMessage {
-	s := shownMessage{message: m, role: or(m.Role, window.User)}
+	s := shownMessage{message: m, role: cmp.Or(m.Role, window.User)}
 	if !slices.ContainsFunc(blocks, func(b Block) bool { return b.Type == ToolCallBlock || b.Type == ToolResultBlock }) {
 		s.rest = blocks
 		return s
@@ -175,13 +176,13 @@ func plainText(blocks []Block) string {
 		case TextBlock:
 			lines[i] = b.Text
 		case ToolCallBlock:
-			lines[i] = strings.TrimSpace(fmt.Sprintf("[calls %s %s] %s", or(b.Tool, "tool"), b.CallID, b.Input))
+			lines[i] = strings.TrimSpace(fmt.Sprintf("[calls %s %s] %s", cmp.Or(b.Tool, "tool"), b.CallID, b.Input))
 		case ToolResultBlock:
 			word := "result"
 			if b.IsError {
 				word = "error"
 			}
-			lines[i] = strings.TrimSpace(fmt.Sprintf("[%s of %s %s] %s", word, or(b.Tool, "tool"), b.CallID, b.Output))
+			lines[i] = strings.TrimSpace(fmt.Sprintf("[%s of %s %s] %s", word, cmp.Or(b.Tool, "tool"), b.CallID, b.Output))
 		default:
 			lines[i] = attached(b)
 		}
@@ -191,7 +192,7 @@ func plainText(blocks []Block) string {
 
 // byline is who said a message, on one line: a name with line breaks would pass for a message of its own.
 func byline(speaker, role string) string {
-	return or(strings.Join(strings.Fields(speaker), " "), role)
+	return cmp.Or(strings.Join(strings.Fields(speaker), " "), role)
 }
 
 // heading says whose a message is, and when it was said.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
 )
@@ -32,7 +34,7 @@ func (e *Engine) RewriteSummary(ctx context.Context, r RewriteRequest) (*Summary
 }
 
 func (e *Engine) rewriteSummary(ctx context.Context, r RewriteRequest, ask bool) (*Summary, error) {
-	if err := firstError(checkText("text", r.Text), checkText("instructions", r.Instructions), checkText("id", r.ID)); err != nil {
+	if err := cmp.Or(fault.CheckText("text", r.Text), fault.CheckText("instructions", r.Instructions), fault.CheckText("id", r.ID)); err != nil {
 		return nil, err
 	}
 	var s *Summary
@@ -62,7 +64,7 @@ func (e *Engine) rewriteSummary(ctx context.Context, r RewriteRequest, ask bool)
 		}
 	}
 	if made.text == "" || made.tokens >= in.stored {
-		return nil, invalid("text", made.text, fmt.Sprintf("not blank, and fewer than the %d tokens it stands for", in.stored))
+		return nil, fault.Invalid("text", made.text, fmt.Sprintf("not blank, and fewer than the %d tokens it stands for", in.stored))
 	}
 	written := s.Attempts
 	s.Text, s.Tokens, s.Level, s.Model, s.Fallback = made.text, made.tokens, made.level, made.model, made.fallback
@@ -94,7 +96,7 @@ func (e *Engine) updateSummary(ctx context.Context, c *connection, v *Conversati
 	if err := e.removeIndex(ctx, c, SummaryKind, docNo); err != nil {
 		return err
 	}
-	if err := firstError(e.updateDocument(ctx, c, d), e.insertIndex(ctx, c, []*document{d})); err != nil {
+	if err := cmp.Or(e.updateDocument(ctx, c, d), e.insertIndex(ctx, c, []*document{d})); err != nil {
 		return err
 	}
 	return recount(ctx, c, s.ID)
@@ -137,7 +139,7 @@ func (e *Engine) findSummary(ctx context.Context, c *connection, id, agent strin
 			return nil, nil, err
 		}
 		if len(ids) > 1 {
-			return nil, nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, quote(id), strings.Join(ids, ", "))
+			return nil, nil, fmt.Errorf("%w: %s fits %s; give more of it", ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
 		}
 		if len(ids) == 1 {
 			if s, _, err = summaryByID(ctx, c, ids[0]); err != nil {
@@ -154,7 +156,7 @@ func (e *Engine) findSummary(ctx context.Context, c *connection, id, agent strin
 			return nil, nil, err
 		}
 	}
-	return nil, nil, fmt.Errorf("%w: summary %s; give the whole id, or its ending of %d characters or more", ErrNotFound, quote(id), minShort)
+	return nil, nil, fmt.Errorf("%w: summary %s; give the whole id, or its ending of %d characters or more", ErrNotFound, fault.Quote(id), minShort)
 }
 
 // sourcesInput reads what a summary was made from, to make it anew.
@@ -257,7 +259,7 @@ func (e *Engine) DissolveSummary(ctx context.Context, r DissolveRequest) (*Summa
 			return err
 		}
 		if removed != 1 {
-			return invalid("id", s.ID, "a summary that stands in the context")
+			return fault.Invalid("id", s.ID, "a summary that stands in the context")
 		}
 		var rows [][]driver.Value
 		err = c.each(ctx, "summary_source_items", func(found *sql.Rows) error {
@@ -275,7 +277,7 @@ func (e *Engine) DissolveSummary(ctx context.Context, r DissolveRequest) (*Summa
 			return fmt.Errorf("%w: %d of %d sources of summary %s are gone", ErrCorrupt, len(s.Sources)-len(rows), len(s.Sources), s.ID)
 		}
 		dissolved = s
-		return firstError(c.appendRows("context_items", rows), e.removeSummary(ctx, c, s.ID))
+		return cmp.Or(c.appendRows("context_items", rows), e.removeSummary(ctx, c, s.ID))
 	})
 	return dissolved, err
 }

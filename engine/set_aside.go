@@ -36,12 +36,17 @@ func (e *Engine) retire(ctx context.Context, c *connection, kind Kind, numbers [
 			return err
 		}
 	}
-	if e.chosen.n == 0 {
-		return nil
-	}
 	list := make([]string, len(numbers))
 	for i, no := range numbers {
 		list[i] = strconv.Itoa(int(no))
 	}
-	return c.execDDL(ctx, sqlfiles.Query("vectors_retire"), "{table}", e.chosen.table(), "{doc_nos}", strings.Join(list, ", "))
+	for _, m := range []model{e.chosen, e.next} {
+		if m.n == 0 {
+			continue
+		}
+		if err := c.execDDL(ctx, sqlfiles.Query("vectors_retire"), "{table}", m.table(), "{doc_nos}", strings.Join(list, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/internal/duckfile"
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Snapshot writes a consistent copy of the whole file to out, which must not exist. Other processes and a plain DuckDB shell can
@@ -25,14 +26,14 @@ func (e *Engine) Snapshot(ctx context.Context, out string) error {
 }
 
 func (e *Engine) snapshot(ctx context.Context, out string) (err error) {
-	if err := checkText("out", out); err != nil || strings.TrimSpace(out) == "" {
-		return errors.Join(err, invalid("out", out, "the name of a new file"))
+	if err := fault.CheckText("out", out); err != nil || strings.TrimSpace(out) == "" {
+		return errors.Join(err, fault.Invalid("out", out, "the name of a new file"))
 	}
 	if e.opts.ReadOnly {
 		return fmt.Errorf("%w: nobody writes to this file, so copy it", e.readOnly())
 	}
 	if e.held == nil {
-		return invalid("the engine's file", e.path, "one on disk; memories and messages of one in memory can be exported")
+		return fault.Invalid("the engine's file", e.path, "one on disk; memories and messages of one in memory can be exported")
 	}
 	if out, err = filepath.Abs(out); err != nil {
 		return err
@@ -40,15 +41,11 @@ func (e *Engine) snapshot(ctx context.Context, out string) (err error) {
 	if _, err := os.Stat(filepath.Dir(out)); err != nil {
 		return fmt.Errorf("%w: the folder must exist", err)
 	}
-	leave, err := e.enter(ctx)
+	leave, err := e.enterAlone(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := e.lock(ctx); err != nil {
-		return err
-	}
-	defer e.unlock()
 	if err := errors.Join(e.well(), freeName(out, e.guard.path)); err != nil {
 		return err
 	}
@@ -86,13 +83,13 @@ func freeName(out, own string) error {
 		return err
 	}
 	name := filepath.Join(folder, filepath.Base(out))
-	for _, suffix := range []string{"", logSuffix, secondLogSuffix, journalSuffix, witnessSuffix, ".wal.recovery", ".files", ".tmp"} {
+	for _, suffix := range []string{"", logSuffix, secondLogSuffix, journalSuffix, witnessSuffix, shredSuffix, ".wal.recovery", ".files", ".tmp"} {
 		if strings.EqualFold(name, own+suffix) {
-			return invalid("out", out, "a name that the engine's own file does not need")
+			return fault.Invalid("out", out, "a name that the engine's own file does not need")
 		}
 	}
 	if strings.HasPrefix(name, own+damagedLogSuffix) || strings.HasPrefix(name, own+".files"+string(filepath.Separator)) {
-		return invalid("out", out, "a name that the engine's own file does not need")
+		return fault.Invalid("out", out, "a name that the engine's own file does not need")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 )
@@ -69,7 +70,7 @@ func (e *Engine) settle(ctx context.Context, c *connection, drafts []*draft) err
 // believes reports whether the newer one says the same, or is not there to say anything.
 func (s *succession) believes(older, newer string) bool {
 	if m := s.fresh[newer]; m != nil {
-		m.Supersedes = or(m.Supersedes, older)
+		m.Supersedes = cmp.Or(m.Supersedes, older)
 		return m.Supersedes == older
 	}
 	replaced, there := s.replaces[newer]

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -139,7 +140,7 @@ func (e *Engine) insertSummary(ctx context.Context, c *connection, conversation 
 	for i, source := range s.Sources {
 		sources = append(sources, []driver.Value{s.ID, int32(i), string(source.Kind), source.ID})
 	}
-	if err := firstError(c.appendRows("summaries", [][]driver.Value{s.row(d.no)}), c.appendRows("summary_sources", sources)); err != nil {
+	if err := cmp.Or(c.appendRows("summaries", [][]driver.Value{s.row(d.no)}), c.appendRows("summary_sources", sources)); err != nil {
 		return err
 	}
 	return e.insertDocuments(ctx, c, []*document{d})

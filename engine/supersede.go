@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // SupersedeRequest replaces a memory by a newer one.
@@ -31,8 +34,8 @@ func (e *Engine) Supersede(ctx context.Context, r SupersedeRequest) (Remembered,
 	}
 	d := r.By.draft()
 	d.result, d.fills = &result, false
-	d.memory.Scope = or(d.memory.Scope, old.Scope)
-	d.memory.FactKey = or(d.memory.FactKey, old.FactKey)
+	d.memory.Scope = cmp.Or(d.memory.Scope, old.Scope)
+	d.memory.FactKey = cmp.Or(d.memory.FactKey, old.FactKey)
 	if d.memory.Category == "" {
 		d.memory.Category, d.memory.SourceCategory = old.Category, old.SourceCategory
 	}
@@ -71,7 +74,7 @@ func (m *Memory) supersedable() error {
 		return fmt.Errorf("%w: memory %s was forgotten", ErrNotFound, m.ID)
 	}
 	if m.SupersededBy != "" {
-		return invalid("id", m.ID, "a memory that was not superseded yet; this one was, by "+m.SupersededBy)
+		return fault.Invalid("id", m.ID, "a memory that was not superseded yet; this one was, by "+m.SupersededBy)
 	}
 	return nil
 }
@@ -88,7 +91,7 @@ func (m *Memory) endBy(newer *Memory, now time.Time) error {
 	if m.InvalidatedAt.Before(m.ValidFrom) {
 		m.InvalidatedAt = m.ValidFrom
 	}
-	m.FactKey = or(m.FactKey, newer.FactKey)
+	m.FactKey = cmp.Or(m.FactKey, newer.FactKey)
 	m.Relations = append(m.Relations, Relation{"superseded_by", newer.ID})
 	if newer.Supersedes == m.ID {
 		m.SupersededBy = newer.ID

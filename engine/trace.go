@@ -45,6 +45,7 @@ var rankStages = []struct {
 	name  string
 	score func(*Candidate) float64
 }{
+	{"chance", func(c *Candidate) float64 { return c.Fused }},
 	{"min_score", func(c *Candidate) float64 { return c.Fused }},
 	{"expired", func(c *Candidate) float64 { return c.Fused }},
 	{"rerank_window", func(c *Candidate) float64 { return c.Fused }},
@@ -61,8 +62,8 @@ var rankStages = []struct {
 
 // gathered is what the query recall_candidates says of all candidates.
 type gathered struct {
-	candidates, vector, lexical int
-	lowest, highest             float64
+	candidates, vector, lexical, byChance    int
+	lowest, highest, lowestLeft, highestLeft float64 // of all; of those that are not there by chance
 }
 
 // gathered records the stages of the query recall_candidates.
@@ -71,19 +72,38 @@ func (t *Trace) gathered(all gathered, took time.Duration) {
 		Stage{Name: "fusion", Before: all.candidates, After: all.candidates, Lowest: all.lowest, Highest: all.highest})
 }
 
-// settled records the stages after fusion where only the limit dropped anything.
-func (t *Trace) settled(hits []Candidate) {
-	last := t.Stages[len(t.Stages)-1]
+// settled records the stages after fusion where only chance and the limit dropped anything.
+func (t *Trace) settled(all gathered, candidates []Candidate) {
+	left := all.candidates - all.byChance
 	for _, s := range rankStages {
-		entry := Stage{s.name, last.After, last.After, last.Lowest, last.Highest, 0}
-		if s.name == "limit" {
-			entry = stage(s.name, last.After, hits, s.score)
-			if dropped := entry.Before - entry.After; dropped > 0 {
-				t.Drops = []Drop{{s.name, entry.Before, entry.After, dropped}}
-			}
+		entry := Stage{s.name, left, left, all.lowestLeft, all.highestLeft, 0}
+		switch s.name {
+		case "chance":
+			entry.Before = all.candidates
+		case "limit":
+			entry = stage(s.name, left, kept(candidates), s.score)
 		}
 		t.Stages = append(t.Stages, entry)
+		if dropped := entry.Before - entry.After; dropped > 0 {
+			t.Drops = append(t.Drops, Drop{s.name, entry.Before, entry.After, dropped})
+		}
 	}
+	t.sortDrops()
+}
+
+// kept gives the candidates that nothing dropped.
+func kept(candidates []Candidate) (left []Candidate) {
+	for _, c := range candidates {
+		if c.Dropped == "" {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// sortDrops puts the largest first; equal ones stay in the order of the stages.
+func (t *Trace) sortDrops() {
+	slices.SortStableFunc(t.Drops, func(a, b Drop) int { return b.Dropped - a.Dropped })
 }
 
 // ranked records the stages of the query recall_rank.
@@ -107,8 +127,7 @@ func (t *Trace) ranked(candidates []Candidate, took time.Duration) {
 			t.Drops = append(t.Drops, Drop{s.name, before, len(left), dropped})
 		}
 	}
-	// Largest first; equal ones stay in the order of the stages.
-	slices.SortStableFunc(t.Drops, func(a, b Drop) int { return b.Dropped - a.Dropped })
+	t.sortDrops()
 }
 
 func stage(name string, before int, left []Candidate, score func(*Candidate) float64) Stage {

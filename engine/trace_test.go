@@ -12,7 +12,7 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
-var stageNames = []string{"embed", "vector", "lexical", "fusion", "min_score", "expired", "rerank_window", "rerank", "recency", "importance",
+var stageNames = []string{"embed", "vector", "lexical", "fusion", "chance", "min_score", "expired", "rerank_window", "rerank", "recency", "importance",
 	"length_norm", "decay", "hard_min_score", "noise", "diversity", "limit"}
 
 func namesOf(stages []engine.Stage) []string {

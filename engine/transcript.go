@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -26,7 +28,7 @@ func (e *Engine) KnownKeys(ctx context.Context, keys []string, agent string) (ma
 	if len(keys) == 0 {
 		return known, nil
 	}
-	if err := checkTexts("keys", keys); err != nil {
+	if err := fault.CheckTexts("keys", keys); err != nil {
 		return nil, fmt.Errorf("known keys: %w", err)
 	}
 	scopes, _ := e.scopes.Load().ForReading(agent, nil)
@@ -52,7 +54,7 @@ type BranchRequest struct {
 // by their keys. What a summary stands for stays as it is, and so does what would come to be in the midst of it, and everything in a
 // conversation that is archived. It gives the number of messages that it moved. Errors: ErrNotFound, ErrInvalid.
 func (e *Engine) SetBranch(ctx context.Context, r BranchRequest) (moved int, err error) {
-	if err := firstError(checkTexts("left", r.Left), checkTexts("found", r.Found)); err != nil {
+	if err := cmp.Or(fault.CheckTexts("left", r.Left), fault.CheckTexts("found", r.Found)); err != nil {
 		return 0, fmt.Errorf("set branch: %w", err)
 	}
 	err = e.write(ctx, "set branch", func(c *connection) error {
@@ -110,7 +112,7 @@ func (e *Engine) joinBranch(ctx context.Context, c *connection, conversationID s
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	return len(ids), firstError(c.appendRows("context_items", items), e.markBranch(ctx, c, conversationID, ids, ""))
+	return len(ids), cmp.Or(c.appendRows("context_items", items), e.markBranch(ctx, c, conversationID, ids, ""))
 }
 
 func (e *Engine) markBranch(ctx context.Context, c *connection, conversationID string, ids []string, why SetAside) error {
@@ -124,7 +126,7 @@ func (e *Engine) markBranch(ctx context.Context, c *connection, conversationID s
 
 // Retitle gives a conversation another title. Errors: ErrNotFound, ErrInvalid.
 func (e *Engine) Retitle(ctx context.Context, conversation, agent, title string) error {
-	if err := checkText("title", title); err != nil {
+	if err := fault.CheckText("title", title); err != nil {
 		return fmt.Errorf("retitle: %w", err)
 	}
 	return e.write(ctx, "retitle", func(c *connection) error {

@@ -30,13 +30,17 @@ type UpdateRequest struct {
 	Extra            map[string]any // keys to set; a nil value removes the key
 }
 
-// Update changes a memory and its index; its id and CreatedAt stay. Where the model fails or takes too long, a text that changed has no vector
-// until RebuildIndex. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid, ErrBadScope,
+// Updated is a memory as it is after a change.
+type Updated struct {
+	*Memory
+	// VectorErr: the new text is stored, but the model failed or took too long, so it has no vector until RebuildIndex.
+	VectorErr error `json:"-"`
+}
+
+// Update changes a memory and its index; its id and CreatedAt stay. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid, ErrBadScope,
 // ErrScopeDenied, ErrBadVector.
-func (e *Engine) Update(ctx context.Context, r UpdateRequest) (*Memory, error) {
-	change := func(m *Memory) error { return e.change(m, r) }
-	m, err := e.edit(ctx, "update", r.ID, r.Agent, change)
-	return m, err
+func (e *Engine) Update(ctx context.Context, r UpdateRequest) (Updated, error) {
+	return e.edit(ctx, "update", r.ID, r.Agent, func(m *Memory) error { return e.change(m, r) })
 }
 
 // change applies a request to a memory.
@@ -82,7 +86,7 @@ func set[T any](dest *T, value *T) {
 
 // edit reads a memory, lets change work on it, embeds the result without a lock, and writes it if nobody else did in between;
 // else it starts over.
-func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Memory) error) (*Memory, error) {
+func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Memory) error) (Updated, error) {
 	for {
 		var was *Memory
 		var docNo int32
@@ -91,35 +95,37 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return Updated{}, err
 		}
 		if !was.RetiredAt.IsZero() {
-			return nil, fmt.Errorf("%s: %w: memory %s was forgotten", op, ErrNotFound, was.ID)
+			return Updated{}, fmt.Errorf("%s: %w: memory %s was forgotten", op, ErrNotFound, was.ID)
 		}
 		m := *was
 		if err := change(&m); err != nil {
-			return nil, fmt.Errorf("%s: %w", op, err)
+			return Updated{}, fmt.Errorf("%s: %w", op, err)
 		}
 		m.UpdatedAt = e.now()
 		if err := m.normalise(e.now()); err != nil {
-			return nil, fmt.Errorf("%s: %w", op, err)
+			return Updated{}, fmt.Errorf("%s: %w", op, err)
 		}
 		if !slices.Equal(m.texts(), was.texts()) { // one that was written under a larger limit may be changed otherwise
 			if err := m.fits(e.opts.MaxText); err != nil {
-				return nil, fmt.Errorf("%s: %w", op, err)
+				return Updated{}, fmt.Errorf("%s: %w", op, err)
 			}
 		}
 		d := &document{kind: MemoryKind, words: e.analyse(m.fields())}
 		e.describe(d, &m, docNo)
+		done := Updated{Memory: &m}
 		reworded := !slices.Equal(m.fields(), was.fields()) || m.embedded() != was.embedded()
 		if reworded {
 			vectors, err := e.embed(ctx, []string{m.embedded()})
 			if err != nil && !embeddingFailed(ctx, err) {
-				return nil, fmt.Errorf("%s: %w", op, err)
+				return Updated{}, fmt.Errorf("%s: %w", op, err)
 			}
 			if err == nil {
-				d.vector = vectors[0] // without one it shows in the coverage, and index rebuild brings it
+				d.vector = vectors[0]
 			}
+			done.VectorErr = err
 		}
 		moved := false
 		err = e.write(ctx, op, func(c *connection) error {
@@ -139,7 +145,7 @@ func (e *Engine) edit(ctx context.Context, op, id, agent string, change func(*Me
 			return e.updateDocument(ctx, c, d)
 		})
 		if err != nil || !moved {
-			return &m, err
+			return done, err
 		}
 	}
 }

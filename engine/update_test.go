@@ -71,7 +71,7 @@ func TestUpdateChangesWhatIsGivenOnly(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(got, returned, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(got, returned.Memory, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("returned is not stored (-stored +returned):\n%s", diff)
 			}
 		})

@@ -349,7 +349,7 @@ func TestModelsThatTakeTooLong(t *testing.T) {
 	}
 	vectors(3)
 	model.texts = stall
-	if m, err := e.Update(t.Context(), engine.UpdateRequest{ID: newer.ID, Text: pointer("a ferry")}); err != nil || m.Text != "a ferry" {
+	if m, err := e.Update(t.Context(), engine.UpdateRequest{ID: newer.ID, Text: pointer("a ferry")}); err != nil || m.Text != "a ferry" || !errors.Is(m.VectorErr, context.DeadlineExceeded) {
 		t.Fatalf("update: %+v, %v", m, err)
 	}
 	vectors(2)

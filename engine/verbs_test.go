@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/scope"
 )
 
 // writeVerbs are the methods of an Engine that change its file, or write another.
@@ -23,7 +24,7 @@ func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]erro
 	}
 	request := engine.RememberRequest{Text: text}
 	errs := map[string]error{
-		"SetScopes":    e.SetScopes(ctx, engine.Scopes{}),
+		"SetScopes":    e.SetScopes(ctx, scope.Scopes{}),
 		"SetWeights":   e.SetWeights(ctx, "own", engine.MemoryWeights()),
 		"ResetWeights": e.ResetWeights(ctx, "own"),
 		"Snapshot":     e.Snapshot(ctx, out),

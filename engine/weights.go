@@ -1,14 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Weights is every tunable number of ranking. The SQL type weights says what each is for, and so does docs/recall.md.
@@ -31,6 +35,7 @@ type Weights struct {
 	Tells          float64 `json:"tells"`
 	Question       float64 `json:"question"`
 	Related        float64 `json:"related"`
+	Chance         float64 `json:"chance"`
 	MinScore       float64 `json:"min_score"`
 	Rerank         string  `json:"rerank"`
 	Decay          string  `json:"decay"`
@@ -52,17 +57,17 @@ type Weights struct {
 // these scores were made for: with the built-in model that one drops one right answer in seven (docs/recall.md).
 func MemoryWeights() Weights {
 	return Weights{
-		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Lexical: 0.3, Date: 0.1, DateDays: 14, MinScore: 0.3, Rerank: "light",
+		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
 		Decay: "engine", Recency: 0.1, RecencyDays: 14, Importance: true, LengthAnchor: 500,
 		LifeDays: 60, Reinforcement: 0.5, MaxLife: 3, HardMinScore: 0.25, Noise: true, Diversity: 0.85,
 	}
 }
 
-// TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back.
+// TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back but what is there by chance.
 func TranscriptWeights() Weights {
 	return Weights{
 		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Lexical: 1, Near: 0.5, Far: 0.2, Session: 0.3,
-		Date: 0.5, DateDays: 14, Speaker: 0.25, Reply: 0.2, Tells: 0.3, Question: 0.2, Related: 0.2, Rerank: "none", Decay: "none",
+		Date: 0.5, DateDays: 14, Speaker: 0.25, Reply: 0.2, Tells: 0.3, Question: 0.2, Related: 0.2, Chance: 1, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
 	}
 }
@@ -99,19 +104,19 @@ func (w Weights) validate() error {
 		{"pool", float64(w.Pool), 10, 2000}, {"whole", float64(w.Whole), 0, 5000}, {"near", w.Near, 0, 1}, {"far", w.Far, 0, 1},
 		{"session", w.Session, 0, 1}, {"date", w.Date, 0, 1}, {"date_days", w.DateDays, 0.1, 3650}, {"speaker", w.Speaker, 0, 1},
 		{"reply", w.Reply, 0, 1}, {"tells", w.Tells, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"lexical", w.Lexical, 0, 1},
-		{"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
+		{"chance", w.Chance, 0, 2}, {"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
 		{"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
 		{"max_life", w.MaxLife, 1, 10}, {"hard_min_score", w.HardMinScore, 0, 1}, {"diversity", w.Diversity, 0, 1},
 	} {
 		if math.IsNaN(f.value) || f.value < f.least || f.value > f.max {
-			return invalid(f.name, f.value, fmt.Sprintf("%g to %g", f.least, f.max))
+			return fault.Invalid(f.name, f.value, fmt.Sprintf("%g to %g", f.least, f.max))
 		}
 	}
-	return firstError(
-		member("counted", w.Counted, []string{"kind", "asked"}),
-		member("normalise", w.Normalise, []string{"absolute", "maximum"}),
-		member("rerank", w.Rerank, []string{"light", "none"}),
-		member("decay", w.Decay, []string{"engine", "simple", "none"}))
+	return cmp.Or(
+		fault.Member("counted", w.Counted, []string{"kind", "asked"}),
+		fault.Member("normalise", w.Normalise, []string{"absolute", "maximum"}),
+		fault.Member("rerank", w.Rerank, []string{"light", "none"}),
+		fault.Member("decay", w.Decay, []string{"engine", "simple", "none"}))
 }
 
 // settled reports whether nothing after fusion changes the order of messages.
@@ -148,10 +153,13 @@ func (e *Engine) WeightSets(ctx context.Context) (map[string]Weights, error) {
 	return sets, err
 }
 
+// setName is what a set of weights may be called.
+var setName = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,100}$`)
+
 // SetWeights stores a set under a name.
 func (e *Engine) SetWeights(ctx context.Context, name string, w Weights) error {
-	if !scopeName.MatchString(name) {
-		return fmt.Errorf("set weights: %w", invalid("name", name, "letters, digits, '.', '_', ':' and '-', at most 100"))
+	if !setName.MatchString(name) {
+		return fmt.Errorf("set weights: %w", fault.Invalid("name", name, "letters, digits, '.', '_', ':' and '-', at most 100"))
 	}
 	if err := w.validate(); err != nil {
 		return fmt.Errorf("set weights: %w", err)
@@ -187,6 +195,6 @@ func (e *Engine) weights(ctx context.Context, c *connection, name string) (w Wei
 }
 
 func noWeights(name string) error {
-	return fmt.Errorf("%w: weights %s; there are %s and those stored with SetWeights", ErrNotFound, quote(name),
+	return fmt.Errorf("%w: weights %s; there are %s and those stored with SetWeights", ErrNotFound, fault.Quote(name),
 		strings.Join(slices.Sorted(maps.Keys(builtinWeights())), ", "))
 }

@@ -2,50 +2,80 @@ package engine
 
 import (
 	"context"
+	"crypto/md5"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/binary"
 	"maps"
+	"strings"
 )
 
 // maxWords bounds the cache: past it, all is forgotten and learned again as needed.
-const maxWords = 500_000
+const maxWords = 1_000_000
+
+// wordHash is what words are found by: word_hash in SQL.
+type wordHash uint64
+
+func hashOf(word string) wordHash {
+	sum := md5.Sum([]byte(word))
+	return wordHash(binary.LittleEndian.Uint64(sum[8:]))
+}
 
 // wordCache knows the numbers of terms and how they are written, as far as they were met. The writer's lock owns it.
 type wordCache struct {
-	terms    map[string]int32
-	surfaces map[string]bool
-	next     int32 // the number of the next new term
-	lookups  int   // of words in the file
-	complete bool  // it has all words of the file: others are new
+	terms    map[wordHash]int32
+	surfaces map[wordHash]bool
+	met      map[string]wordHash // of words met lately: nearly all of a text are, and finding one takes a third of making it
+	next     int32               // the number of the next new term
+	lookups  int                 // of words in the file
+	complete bool                // it has all words of the file: others are new
 }
 
 // maxLookups is how often words are looked up before all of the file are read, so that a process that writes little does not wait for that.
 const maxLookups = 64
 
+// maxMet bounds the words whose hashes are kept.
+const maxMet = 50_000
+
 func (w *wordCache) forget() { *w = wordCache{} }
+
+// hash is hashOf.
+func (w *wordCache) hash(word string) wordHash {
+	h, ok := w.met[word]
+	if !ok {
+		if h = hashOf(word); len(w.met) >= maxMet {
+			clear(w.met)
+		}
+		if w.met == nil {
+			w.met = map[string]wordHash{}
+		}
+		w.met[strings.Clone(word)] = h // it may be a piece of a long text
+	}
+	return h
+}
 
 // learn makes sure that every word of the documents has its number, and writes those the file did not know.
 func (w *wordCache) learn(ctx context.Context, c *connection, docs []*document) error {
 	if w.terms == nil || len(w.terms)+len(w.surfaces) > maxWords {
-		*w = wordCache{terms: map[string]int32{}, surfaces: map[string]bool{}}
+		*w = wordCache{terms: map[wordHash]int32{}, surfaces: map[wordHash]bool{}}
 		if _, err := c.one(ctx, "terms_next", []any{&w.next}); err != nil {
 			return err
 		}
 		w.complete = w.next == 1 // the file has none
 	}
-	terms, surfaces := map[string]bool{}, map[string]string{}
+	terms, surfaces := map[wordHash]string{}, map[wordHash]surface{}
 	for _, d := range docs {
 		if d.retired {
 			continue
 		}
 		for term := range d.words.frequency {
-			if w.terms[term] == 0 {
-				terms[term] = true
+			if h := w.hash(term); w.terms[h] == 0 {
+				terms[h] = term
 			}
 		}
-		for surface, term := range d.words.surfaces {
-			if !w.surfaces[surface] {
-				surfaces[surface] = term
+		for written, term := range d.words.surfaces {
+			if h := w.hash(written); !w.surfaces[h] {
+				surfaces[h] = surface{written, w.hash(term)}
 			}
 		}
 	}
@@ -53,17 +83,23 @@ func (w *wordCache) learn(ctx context.Context, c *connection, docs []*document) 
 		return nil
 	}
 	if !w.complete {
-		if err := w.lookUp(ctx, c, keys(terms), keys(surfaces)); err != nil {
+		if err := w.lookUp(ctx, c, hashes(terms), hashes(surfaces)); err != nil {
 			return err
 		}
-		maps.DeleteFunc(terms, func(term string, _ bool) bool { return w.terms[term] != 0 })
-		maps.DeleteFunc(surfaces, func(surface, _ string) bool { return w.surfaces[surface] })
+		maps.DeleteFunc(terms, func(h wordHash, _ string) bool { return w.terms[h] != 0 })
+		maps.DeleteFunc(surfaces, func(h wordHash, _ surface) bool { return w.surfaces[h] })
 	}
 	return w.add(c, terms, surfaces)
 }
 
+// surface is a word as it is written, and the term it is indexed under.
+type surface struct {
+	written string
+	term    wordHash
+}
+
 // lookUp finds those words that the file knows; after many times it reads all that the file has, unless these are too many.
-func (w *wordCache) lookUp(ctx context.Context, c *connection, terms, surfaces []string) error {
+func (w *wordCache) lookUp(ctx context.Context, c *connection, terms, surfaces []uint64) error {
 	query, args := "words_find", []any{sql.Named("terms", terms), sql.Named("surfaces", surfaces)}
 	if w.lookups++; w.lookups == maxLookups {
 		var words int
@@ -74,43 +110,43 @@ func (w *wordCache) lookUp(ctx context.Context, c *connection, terms, surfaces [
 			query, args, w.complete = "words_all", nil, true
 		}
 	}
-	return c.each(ctx, query, func(rows *sql.Rows) error {
-		var word string
+	return c.eachIn(ctx, "", query, func(rows *sql.Rows) error { // planned anew: within one transaction the words may become many times as many
+		var h wordHash
 		var no int32
 		var isTerm bool
-		err := rows.Scan(&word, &no, &isTerm)
+		err := rows.Scan(&h, &no, &isTerm)
 		if isTerm {
-			w.terms[word] = no
+			w.terms[h] = no
 		} else {
-			w.surfaces[word] = true
+			w.surfaces[h] = true
 		}
 		return err
 	}, args...)
 }
 
 // add writes words that the file does not know.
-func (w *wordCache) add(c *connection, terms map[string]bool, surfaces map[string]string) error {
+func (w *wordCache) add(c *connection, terms map[wordHash]string, surfaces map[wordHash]surface) error {
 	var rows [][]driver.Value
-	for term := range terms {
-		w.terms[term] = w.next
-		rows = append(rows, []driver.Value{w.next, term})
+	for h, term := range terms {
+		w.terms[h] = w.next
+		rows = append(rows, []driver.Value{w.next, term, uint64(h)})
 		w.next++
 	}
 	if err := c.appendRows("terms", rows); err != nil {
 		return err
 	}
 	rows = rows[:0]
-	for surface, term := range surfaces {
-		w.surfaces[surface] = true
-		rows = append(rows, []driver.Value{surface, w.terms[term]})
+	for h, s := range surfaces {
+		w.surfaces[h] = true
+		rows = append(rows, []driver.Value{s.written, w.terms[s.term], uint64(h)})
 	}
 	return c.appendRows("surfaces", rows)
 }
 
-func keys[V any](m map[string]V) []string {
-	all := make([]string, 0, len(m))
-	for k := range m {
-		all = append(all, k)
+func hashes[V any](m map[wordHash]V) []uint64 {
+	all := make([]uint64, 0, len(m))
+	for h := range m {
+		all = append(all, uint64(h))
 	}
 	return all
 }

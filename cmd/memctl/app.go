@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 // Exit codes.
@@ -27,10 +29,11 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
-	db, agent, model, lexical, config string
-	json, quiet                       bool
-	wait                              time.Duration
-	scope                             scopeFlag // of the command, where it has one
+	db, agent, model, lexical, config, language string
+	json, quiet                                 bool
+	wait                                        time.Duration
+	memory                                      megabytes
+	scope                                       scopeFlag // of the command, where it has one
 
 	progress *progress // of the work under way; nil: none
 	running  bool      // flags and arguments were in order, the command itself is at work
@@ -130,11 +133,12 @@ func (a *app) readJSON(name string, dest any) error {
 type access int
 
 const (
-	canEmbed   access = 1 << iota // brings the model
-	canWrite                      // has the file alone
-	canCreate                     // makes the file when there is none
-	canAsk                        // brings the language model, where one is configured
-	canExplore                    // brings it where it is to say what large files hold
+	canEmbed     access = 1 << iota // brings the model
+	canWrite                        // has the file alone
+	canCreate                       // makes the file when there is none
+	canAsk                          // brings the language model, where one is configured
+	canExplore                      // brings it where it is to say what large files hold
+	canAskHolder                    // asks the process that has the file, when there is one and it shares it
 )
 
 // with opens the file, lets do work on it and closes it.
@@ -143,17 +147,21 @@ func (a *app) with(ctx context.Context, how access, do func(*engine.Engine) erro
 }
 
 func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do func(*engine.Engine) error) error {
+	return a.reach(ctx, how, o, func(r *share.Reader) error { return do(r.Engine) })
+}
+
+// asking is with for a command that the process which has the file can answer as well, if there is one and it shares the file.
+func (a *app) asking(ctx context.Context, how access, do func(*share.Reader) error) error {
+	return a.reach(ctx, how|canAskHolder, engine.Options{}, do)
+}
+
+func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*share.Reader) error) error {
 	path, err := a.path(how)
 	if err != nil {
 		return err
 	}
-	o.ReadOnly = how&canWrite == 0
-	if o.Lexical == "" {
-		o.Lexical = engine.LexicalBackend(a.lexical)
-	}
-	if o.Lexical == engine.FTSBackend {
-		o.FTS = os.Getenv("MEMCTL_FTS")
-	}
+	o.ReadOnly, o.Language = how&canWrite == 0, a.language
+	a.chooseLexical(&o)
 	if how&canCreate == 0 && path != ":memory:" && !exists(path) {
 		return fmt.Errorf("%w: there is no file %s; `memctl remember`, `append`, `import` and `session import` make one", engine.ErrNotFound, path)
 	}
@@ -171,6 +179,9 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 		return err
 	}
 	o.Conversation = c.Conversation
+	if o.MemoryLimit == 0 {
+		o.MemoryLimit = a.memoryLimit(c)
+	}
 	if how&canAsk != 0 || how&canExplore != 0 && c.Conversation.SummarizeFiles {
 		if o.LLM, err = c.LLM.open(); err != nil {
 			return err
@@ -180,35 +191,119 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 	bar := newProgress(a)
 	defer bar.stop()
 	o.Progress = bar.report
-	e, err := a.open(ctx, path, o)
+	r, err := a.open(ctx, path, how, o)
 	if err != nil {
 		return err
 	}
-	for _, notice := range e.Notices() {
-		a.note("%s", notice)
+	if r.Engine != nil { // else the holder was told
+		for _, notice := range r.Engine.Notices() {
+			a.note("%s", notice)
+		}
 	}
-	if err := a.checkScopes(ctx, e); err != nil {
-		return errors.Join(err, e.Close())
+	if err := errors.Join(a.checkLanguage(ctx, r), a.checkScopes(ctx, r)); err != nil {
+		return errors.Join(err, r.Close())
 	}
-	return errors.Join(do(e), e.Close()) // not deferred: an engine at work when it panics can't be closed
+	return errors.Join(do(r), r.Close()) // not deferred: an engine at work when it panics can't be closed
 }
+
+// chooseLexical fills in where words are looked up.
+func (a *app) chooseLexical(o *engine.Options) {
+	if o.Lexical == "" {
+		o.Lexical = engine.LexicalBackend(a.lexical)
+	}
+	if o.Lexical == engine.FTSBackend {
+		o.FTS = os.Getenv("MEMCTL_FTS")
+	}
+}
+
+// share lets other programs read the file meanwhile. Where that can't be they wait, as for any other that has it, and it is said why.
+func (a *app) share(e *engine.Engine) (stop func() error, err error) {
+	stop, err = share.Serve(e)
+	if err != nil {
+		a.note("Other programs can't read the file meanwhile: %v", err)
+		return func() error { return nil }, nil
+	}
+	return stop, nil
+}
+
+// memoryLimit is that of the database: --memory, else what the configuration says, else 0.
+func (a *app) memoryLimit(c *config) int { return int(cmp.Or(a.memory, c.Database.Memory)) }
 
 // unnoticed is how long is waited for a file before it is said.
 const unnoticed = 500 * time.Millisecond
 
-// open opens the file. One that another process has is waited for.
-func (a *app) open(ctx context.Context, path string, o engine.Options) (*engine.Engine, error) {
+// open opens the file. One that another process has is asked for through that one, where how says that it may be, or waited for.
+func (a *app) open(ctx context.Context, path string, how access, o engine.Options) (*share.Reader, error) {
 	if a.wait < 0 {
 		return nil, usage("wait: %s; allowed: 0 or more", a.wait)
 	}
-	o.Wait = min(a.wait, unnoticed)
-	e, err := engine.Open(ctx, path, o)
-	if errors.Is(err, engine.ErrLocked) && a.wait > o.Wait {
-		a.note("Waiting for the file, %s at most: %v", a.wait, err)
-		o.Wait = a.wait - o.Wait
-		e, err = engine.Open(ctx, path, o)
+	caller := share.Caller{Agent: a.agent, Lexical: o.Lexical}
+	if o.Embedder != nil {
+		caller.Model, caller.Fingerprint = o.Embedder.Model(), o.Embedder.Fingerprint()
 	}
-	return e, err
+	var locked error
+	quietly := min(a.wait, unnoticed)
+	for i, wait := range []time.Duration{0, quietly, a.wait - quietly} {
+		if i > 0 && wait == 0 {
+			break
+		}
+		if i > 1 {
+			a.note("Waiting for the file, %s at most: %v", a.wait, locked)
+		}
+		o.Wait = wait
+		e, err := engine.Open(ctx, path, o)
+		if err == nil {
+			return share.Of(e), nil
+		}
+		if o.ReadOnly && errors.Is(err, engine.ErrReadOnly) {
+			return a.renew(ctx, path, o, err)
+		}
+		if !errors.Is(err, engine.ErrLocked) {
+			return nil, err
+		}
+		locked = err
+		if how&canAskHolder == 0 {
+			continue
+		}
+		switch r, err := share.Dial(ctx, path, caller); {
+		case errors.Is(err, engine.ErrLocked): // to this process, for all that is known
+			locked = fmt.Errorf("%w; %w", locked, err)
+		case !errors.Is(err, share.ErrNotShared):
+			return r, err
+		}
+	}
+	return nil, locked
+}
+
+// renew brings a file up to date that an older version made, and opens it to be read.
+func (a *app) renew(ctx context.Context, path string, o engine.Options, why error) (*share.Reader, error) {
+	writing := o
+	writing.ReadOnly, writing.Embedder = false, nil
+	e, err := engine.Open(ctx, path, writing)
+	if err == nil {
+		err = e.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", why, err)
+	}
+	a.note("The file was made by another version of memctl. It is of this one now.")
+	e, err = engine.Open(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	return share.Of(e), nil
+}
+
+// checkLanguage refuses another language than the file's: its words would have to be made anew.
+func (a *app) checkLanguage(ctx context.Context, r *share.Reader) error {
+	if a.language == "" || r.Engine == nil {
+		return nil
+	}
+	has, err := r.Engine.Language(ctx)
+	if err == nil && has != a.language {
+		err = usage("language is %q; the file's is %s, and stays: allowed: %[2]s, or another file", a.language, has)
+	}
+	return err
 }
 
 // path is the file's: --db, else MEMCTL_DB, else the user's own, whose folder is made with it.

@@ -51,11 +51,8 @@ func (a *app) printAppended(r *engine.Appended) error {
 		Added          int      `json:"added"`
 		Skipped        string   `json:"skipped,omitempty"`
 		VectorErr      string   `json:"vector_error,omitempty"`
-	}{ConversationID: r.ConversationID, IDs: orEmpty(r.IDs), Added: r.Added, Skipped: r.Skipped}
-	if r.VectorErr != nil {
-		document.VectorErr = r.VectorErr.Error()
-		a.note("The model failed, so the message has no vector until `memctl index rebuild`: %v", r.VectorErr)
-	}
+	}{ConversationID: r.ConversationID, IDs: orEmpty(r.IDs), Added: r.Added, Skipped: r.Skipped,
+		VectorErr: a.withoutVector("message", r.VectorErr)}
 	return a.answer(document, func() {
 		if r.Skipped != "" {
 			a.printf("Nothing was stored: %s.\n", r.Skipped)

@@ -24,6 +24,7 @@ import (
 type config struct {
 	Conversation engine.ConversationOptions `toml:"conversation"`
 	LLM          llmConfig                  `toml:"llm"`
+	Database     databaseConfig             `toml:"database"`
 
 	file    string            // that was read; "": there is none
 	origins map[string]string // of the keys that are set, such as conversation.timezone: "file", or the name of a variable
@@ -41,6 +42,11 @@ type llmConfig struct {
 	Reasoning   bool            `toml:"reasoning"`   // it thinks before it answers
 }
 
+// databaseConfig is the table [database].
+type databaseConfig struct {
+	Memory megabytes `toml:"memory"` // Options.MemoryLimit; default the engine's
+}
+
 // setting is one key of the configuration and the field that it fills.
 type setting struct {
 	table, key string
@@ -51,10 +57,10 @@ func (s setting) name() string { return s.table + "." + s.key }
 
 // variable is the environment's name for the key.
 func (s setting) variable() string {
-	if s.table == "conversation" {
-		return "MEMCTL_" + strings.ToUpper(s.key)
+	if s.table == "llm" {
+		return "MEMCTL_" + strings.ToUpper(s.table+"_"+s.key)
 	}
-	return "MEMCTL_" + strings.ToUpper(s.table+"_"+s.key)
+	return "MEMCTL_" + strings.ToUpper(s.key)
 }
 
 // settings lists all keys in their order.
@@ -137,6 +143,17 @@ func (c *config) readEnvironment() error {
 		c.origins[s.name()] = s.variable()
 	}
 	return nil
+}
+
+// resolved fills in the defaults, and refuses values that are not allowed.
+func (c config) resolved() (config, error) {
+	var err error
+	c.Conversation, err = c.Conversation.Resolved()
+	c.Database.Memory = cmp.Or(c.Database.Memory, engine.DefaultMemory)
+	if c.Database.Memory < engine.LeastMemory {
+		err = errors.Join(err, usage("database.memory is %s; allowed: %dMB or more", c.Database.Memory, engine.LeastMemory))
+	}
+	return c, err
 }
 
 // meant refuses a zero that would count as nothing said, where the default is another value.

@@ -15,13 +15,13 @@ import (
 func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "What holds for conversations and for the language model",
-		Long: `Config shows what holds for conversations, and which language model writes summaries. A value is the default, or that of the
+		Short: "What holds for conversations, the language model and the database",
+		Long: `Config shows what holds for conversations, which language model writes summaries, and how much memory the database has. A value is the default, or that of the
 configuration file, or that of an environment variable, which wins: MEMCTL_ and the key in capitals, such as MEMCTL_LEAF_CHUNK_TOKENS, or
 MEMCTL_LLM_MODEL for a key of the table [llm].
 
 The file is --config, else MEMCTL_CONFIG, else mallard/config.toml in your configuration folder. It is TOML, with the tables
-[conversation] and [llm]. A key that is not known is an error.`,
+[conversation], [llm] and [database]. A key that is not known is an error.`,
 		Example: `  memctl config show
   MEMCTL_LLM_PROVIDER=openai memctl config show --json`,
 	}
@@ -43,8 +43,7 @@ when a value is not allowed. No key of a provider is shown.`,
 			if err != nil {
 				return err
 			}
-			resolved := *c
-			resolved.Conversation, err = c.Conversation.Resolved()
+			resolved, err := c.resolved()
 			_, err2 := c.LLM.open()
 			if err := errors.Join(err, err2); err != nil {
 				return err

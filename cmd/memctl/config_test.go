@@ -41,9 +41,8 @@ func documentedConfig(t *testing.T) (rows []configRow, allowed map[string]string
 
 func TestDocumentedConfiguration(t *testing.T) {
 	rows, allowed := documentedConfig(t)
-	c := &config{origins: map[string]string{}}
-	var err error
-	if c.Conversation, err = c.Conversation.Resolved(); err != nil {
+	c, err := config{origins: map[string]string{}}.resolved()
+	if err != nil {
 		t.Fatal(err)
 	}
 	var want []configRow
@@ -67,7 +66,7 @@ func TestDocumentedConfiguration(t *testing.T) {
 				}
 			}
 		}
-		_, err := c.Conversation.Resolved()
+		_, err := c.resolved()
 		return err
 	}
 	tried := 0
@@ -102,6 +101,7 @@ func TestEnvironmentIsStrict(t *testing.T) {
 		{"MEMCTL_FRESH_TAIL_COUNT", "0", "leave it out"}, {"MEMCTL_CONTEXT_THRESHOLD", "most", "no number"}, {"MEMCTL_CONTEXT_THRESHOLD", "0", "leave it out"},
 		{"MEMCTL_SUMMARY_TIMEOUT", "60", "missing unit"}, {"MEMCTL_DEFERRED_COMPACTION", "yes", "true, false"}, {"MEMCTL_DEFERRED_COMPACTION", "1", "true, false"},
 		{"MEMCTL_TIMEZONE", "", "leave it out"}, {"MEMCTL_LLM_TEMPERATURE", "hot", "no number"},
+		{"MEMCTL_MEMORY", "much", "no size"}, {"MEMCTL_MEMORY", "0", "no size"}, {"MEMCTL_MEMORY", "1.5GB", "no size"}, {"MEMCTL_MEMORY", "-512MB", "no size"}, {"MEMCTL_MEMORY", "", "no size"},
 	} {
 		t.Setenv(test.variable, test.value)
 		if _, err := loadConfig(""); err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), test.variable) {
@@ -112,6 +112,7 @@ func TestEnvironmentIsStrict(t *testing.T) {
 	for variable, value := range map[string]string{
 		"MEMCTL_FRESH_TAIL_COUNT": "-1", "MEMCTL_INCREMENTAL_MAX_DEPTH": "0", "MEMCTL_SKIP_STATELESS_SESSIONS": "false", "MEMCTL_SUMMARY_TIMEOUT": "1h30m",
 		"MEMCTL_IGNORE_SESSION_PATTERNS": "agent:*, **:cron", "MEMCTL_MAX_ASSEMBLY_TOKEN_BUDGET": "0", "MEMCTL_LLM_RETRIES": "0",
+		"MEMCTL_MEMORY": "2gb",
 	} {
 		t.Setenv(variable, value)
 	}
@@ -129,6 +130,7 @@ func TestEnvironmentIsStrict(t *testing.T) {
 		"conversation.fresh_tail_count": -1, "conversation.incremental_max_depth": 0, "conversation.skip_stateless_sessions": false,
 		"conversation.summary_timeout": "1h30m0s", "conversation.ignore_session_patterns": []string{"agent:*", "**:cron"},
 		"conversation.max_assembly_token_budget": 0, "llm.retries": 0,
+		"database.memory": "2048MB",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -161,6 +163,9 @@ func TestEveryKeyOfTheFile(t *testing.T) {
 			kind = kind.Elem()
 		}
 		text := texts[kind.Kind()]
+		if kind == reflect.TypeFor[megabytes]() {
+			text = [2]string{`"700MB"`, "800MB"}
+		}
 		path := filepath.Join(t.TempDir(), "config.toml")
 		write(t, path, fmt.Sprintf("[%s]\n%s = %s\n", s.table, s.key, text[0]))
 		seen := func() (value, origin string) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,30 +53,6 @@ func newConversationListCommand(a *app) *cobra.Command {
 	}
 }
 
-// completeConversation offers names of conversations for the first argument.
-func (a *app) completeConversation(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	a.quiet = true
-	if a.checkAgent(cmd) != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	err := a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-		all, err := e.Conversations(cmd.Context(), a.agent)
-		for _, c := range all {
-			if !slices.Contains(names, c.Name) {
-				names = append(names, c.Name)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
 func (a *app) printConversations(all []engine.Conversation) {
 	if len(all) == 0 {
 		a.note("No conversations yet.")
@@ -103,7 +78,7 @@ func newConversationShowCommand(a *app) *cobra.Command {
 		Example: `  memctl conversation show standup
   memctl conversation show standup --from 40 --limit 20 --json`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.Limit == 0 {
 				return usage("limit is 0; allowed: 1 to 100000")

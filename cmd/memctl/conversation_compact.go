@@ -30,7 +30,7 @@ those whose compaction was put off.`,
   memctl conversation compact standup --force
   memctl conversation compact --pending`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pending == (len(args) == 1) {
 				return usage("give the name of a conversation, or --pending")

@@ -15,7 +15,7 @@ budget is chosen from these by assemble.`,
 		Example: `  memctl conversation context standup
   memctl conversation context standup --json`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				items, err := e.Context(cmd.Context(), engine.ContextRequest{Conversation: args[0], Agent: a.agent})
@@ -69,7 +69,7 @@ With --json in place of --as, all figures are printed too.`,
 		Example: `  memctl conversation assemble standup --budget 8000
   memctl conversation assemble standup --prompt "when does the crane come back?" --as anthropic`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Conversation, r.Agent, r.PromptAware = args[0], a.agent, r.Prompt != ""
 			if as != textShape && as != openAIShape && as != anthropicShape {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newConversationGrepCommand(a *app) *cobra.Command {
@@ -22,13 +23,8 @@ others of its session key, or without NAME in all.`,
 		Example: `  memctl conversation grep "brake for HB-455" standup
   memctl conversation grep --regex "HB-4[0-9]+" standup --since 2026-03-01
   memctl conversation grep "low water" --words all --order newest`,
-		Args: cobra.RangeArgs(1, 2),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			if len(args) != 1 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return a.completeConversation(cmd, nil, word)
-		},
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: a.completeArgs(a.conversations, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := notZero(cmd, "limit", "deadline"); err != nil {
 				return err
@@ -40,8 +36,8 @@ others of its session key, or without NAME in all.`,
 			if regex {
 				r.Mode = engine.GrepRegex
 			}
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				v, err := e.Grep(cmd.Context(), r)
+			return a.asking(cmd.Context(), 0, func(file *share.Reader) error {
+				v, err := share.Grep.Do(cmd.Context(), file, r)
 				if err != nil {
 					return err
 				}

@@ -14,7 +14,7 @@ func newConversationHeartbeatsCommand(a *app) *cobra.Command {
 recall; grep and expand still find it.`,
 		Example:           "  memctl conversation heartbeats standup",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
 				ids, err := e.PruneHeartbeats(cmd.Context(), engine.PruneHeartbeatsRequest{Conversation: args[0], Agent: a.agent})

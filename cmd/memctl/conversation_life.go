@@ -19,7 +19,7 @@ of it can still be found and expanded. --retain says from which depth on summari
 		Example: `  memctl conversation new standup
   memctl conversation new standup --retain 1`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := engine.NewSessionRequest{Conversation: args[0], Agent: a.agent, RetainDepth: given(cmd, "retain", retain)}
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
@@ -64,7 +64,7 @@ func (a *app) endCommand(use, short, long string, do func(*engine.Engine, contex
 		Long:              long,
 		Example:           "  memctl conversation " + verb + " standup",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Conversation, r.Agent = args[0], a.agent
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {

@@ -15,6 +15,7 @@ const mostDays = 36_500
 func newConversationPruneCommand(a *app) *cobra.Command {
 	var r engine.PruneSetAsideRequest
 	var days int
+	var shred bool
 	cmd := &cobra.Command{
 		Use:   "prune [NAME]",
 		Short: "Remove for good what was set aside long ago",
@@ -23,7 +24,7 @@ away, unless --reason names others. Of each its number, role, keys and times sta
 		Example: `  memctl conversation prune --days 90 --dry-run
   memctl conversation prune standup --days 30 --reason heartbeat`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if days < 0 || days > mostDays {
 				return usage("days is %d; allowed: 0 to %d", days, mostDays)
@@ -31,13 +32,16 @@ away, unless --reason names others. Of each its number, role, keys and times sta
 			if len(args) == 1 {
 				r.Conversation = args[0]
 			}
+			if shred && r.DryRun {
+				return usage("give --shred or --dry-run")
+			}
 			r.Agent, r.OlderThan = a.agent, time.Duration(days)*24*time.Hour
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
 				v, err := e.PruneSetAside(cmd.Context(), r)
 				if err != nil {
 					return err
 				}
-				return a.answer(v, func() {
+				return a.answerShredding(cmd.Context(), e, shred, v, func() {
 					verb := "purged"
 					if v.DryRun {
 						verb = "would be purged"
@@ -52,6 +56,7 @@ away, unless --reason names others. Of each its number, role, keys and times sta
 	f.IntVar(&days, "days", 0, "set aside so many days ago, or more")
 	f.Var(wordsOf(&r.Reasons), "reason", "new, reset, heartbeat, off_branch or event; repeatable (default heartbeat, off_branch and event)")
 	f.BoolVar(&r.DryRun, "dry-run", false, "only count")
+	shredFlag(cmd, &shred)
 	cmd.MarkFlagRequired("days")
 	complete(cmd, "reason", slices.DeleteFunc(engine.SetAsides(), func(s engine.SetAside) bool { return s == engine.AsidePurged }))
 	return cmd
@@ -59,17 +64,18 @@ away, unless --reason names others. Of each its number, role, keys and times sta
 
 func newConversationPurgeCommand(a *app) *cobra.Command {
 	var r engine.PurgeMessagesRequest
-	var all bool
+	var all, shred bool
 	cmd := &cobra.Command{
 		Use:   "purge NAME [ID…]",
 		Short: "Remove messages, or a conversation, for good",
 		Long: `Purge removes what messages say, and all that is known of it: their parts, files, words and vectors. Of each its number, role, keys and times
 stay, so that nothing brings it back. Summaries that stood for it are made anew from what is left. IDs are whole ones. --all removes, in
-place of messages, the conversation itself with everything in it; nothing of it stays.`,
+place of messages, the conversation itself with everything in it; nothing of it stays. With --shred the file is then written anew, so that none of
+its bytes has what was purged.`,
 		Example: `  memctl conversation purge standup msg_01m7zjezfeebdmt67q8bg3jg19
-  memctl conversation purge standup --all`,
+  memctl conversation purge standup --all --shred`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 1) {
 				return usage("give the ids of messages, or --all")
@@ -85,7 +91,7 @@ place of messages, the conversation itself with everything in it; nothing of it 
 				if err != nil {
 					return err
 				}
-				return a.answer(v, func() {
+				return a.answerShredding(cmd.Context(), e, shred, v, func() {
 					if all {
 						a.printf("The conversation is purged, with %s.\n", plural(v.Messages, "message", "messages"))
 						return
@@ -97,5 +103,6 @@ place of messages, the conversation itself with everything in it; nothing of it 
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "remove the whole conversation")
+	shredFlag(cmd, &shred)
 	return cmd
 }

@@ -19,7 +19,7 @@ is marked with an asterisk: that is what a model is shown.`,
 		Example: `  memctl conversation tree standup
   memctl conversation tree standup --texts`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeConversation,
+		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				t, err := e.SummaryTree(cmd.Context(), engine.TreeRequest{Conversation: args[0], Agent: a.agent})

@@ -13,6 +13,7 @@ import (
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var r engine.DoctorRequest
+	var shred bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Explain what is wrong with the file, and repair it",
@@ -20,14 +21,23 @@ func newDoctorCommand(a *app) *cobra.Command {
 that they can be made anew. It changes nothing unless --apply is given: then it first puts a copy of the file beside it (or where --backup
 says), repairs what it can, and says what is left. No message and no memory is ever removed.
 
+What was purged is in no row any more, but the bytes of the file may have it until their room is used again; doctor says so. --shred writes the file
+anew, without them: all of the new file takes the place of the old one, or nothing. Three times the room of the file is needed meanwhile. Copies of the
+file, and what a disk keeps of removed files, are not reached.
+
 The exit code is 1 when faults are there, or with --apply when some are left.`,
 		Example: `  memctl doctor
-  memctl doctor --apply --backup before.db`,
+  memctl doctor --apply --backup before.db
+  memctl doctor --shred`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			how := access(0)
 			if r.Apply {
 				how = canWrite | canEmbed | canAsk
+			} else if shred {
+				return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
+					return a.answerShredding(cmd.Context(), e, true, struct{}{}, func() {})
+				})
 			} else if r.Backup != "" {
 				return usage("backup is made only with --apply")
 			}
@@ -61,7 +71,10 @@ The exit code is 1 when faults are there, or with --apply when some are left.`,
 		},
 	}
 	cmd.Flags().BoolVar(&r.Apply, "apply", false, "repair what can be repaired")
+	cmd.Flags().BoolVar(&shred, "shred", false, "write the file anew, without the bytes of what was purged")
 	cmd.Flags().StringVar(&r.Backup, "backup", "", "with --apply: where the copy goes (default beside the file)")
+	cmd.MarkFlagsMutuallyExclusive("shred", "apply")
+	cmd.MarkFlagsMutuallyExclusive("shred", "backup")
 	return cmd
 }
 

@@ -285,7 +285,7 @@ func (a *app) printWhyNot(r *engine.RecallResult) {
 		a.printf("%s", a.sentence(s))
 	}
 	a.printf("%s", bars(w.Explanation.Shares, a.explained()))
-	if w.Stage != "min_score" && w.Stage != "expired" && w.Stage != "rerank_window" { // there it ended
+	if w.Stage != "chance" && w.Stage != "min_score" && w.Stage != "expired" && w.Stage != "rerank_window" { // there it ended
 		a.printf("%s", a.sentence(stages(*w.Candidate)))
 	}
 }

@@ -24,6 +24,7 @@ standard output or to a file. The file is there when it is complete, never a par
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Agent = a.agent
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				a.noteRefused()
 				if len(args) == 0 || args[0] == "-" {
 					_, err := e.Export(cmd.Context(), a.stdout, r)
 					return err

@@ -47,29 +47,29 @@ func parseDate(s string) (time.Time, error) {
 	return time.Time{}, errNotAllowed
 }
 
-// share is a flag for a number from 0 to 1.
-type share float64
+// fraction is a flag for a number from 0 to 1.
+type fraction float64
 
-// shareOf makes a flag that sets dest, which has its default already.
-func shareOf(dest *float64) *share { return (*share)(dest) }
+// fractionOf makes a flag that sets dest, which has its default already.
+func fractionOf(dest *float64) *fraction { return (*fraction)(dest) }
 
-func (x *share) Set(s string) error {
+func (x *fraction) Set(s string) error {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(n >= 0 && n <= 1) { // NaN is not
 		return errNotAllowed
 	}
-	*x = share(n)
+	*x = fraction(n)
 	return nil
 }
 
-func (x *share) String() string { return strconv.FormatFloat(float64(*x), 'g', -1, 64) }
+func (x *fraction) String() string { return strconv.FormatFloat(float64(*x), 'g', -1, 64) }
 
-func (x *share) Type() string { return "SHARE" }
+func (x *fraction) Type() string { return "SHARE" }
 
 // allowedValues says what a flag takes, by its type.
 var allowedValues = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true, false", "duration": "a time such as 2s or 10m",
-	(*date)(nil).Type(): allowedDates, (*share)(nil).Type(): "a number from 0 to 1",
+	(*date)(nil).Type(): allowedDates, (*fraction)(nil).Type(): "a number from 0 to 1",
 }
 
 // flagError names a flag, its value and what is allowed, as all errors do, in place of how Go reads a value.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newGetCommand(a *app) *cobra.Command {
@@ -16,10 +17,11 @@ func newGetCommand(a *app) *cobra.Command {
 		Long:  `Get shows one memory, forgotten or not. ID is the whole id, or its ending of six characters or more.`,
 		Example: `  memctl get k3f9x2ab
   memctl get k3f9x2ab --json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeArgs(a.memories, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				m, err := e.Get(cmd.Context(), engine.GetRequest{ID: args[0], Agent: a.agent})
+			return a.asking(cmd.Context(), 0, func(r *share.Reader) error {
+				m, err := share.Get.Do(cmd.Context(), r, engine.GetRequest{ID: args[0], Agent: a.agent})
 				if err != nil {
 					return err
 				}

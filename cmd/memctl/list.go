@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newListCommand(a *app) *cobra.Command {
@@ -23,11 +24,12 @@ func newListCommand(a *app) *cobra.Command {
 			if r.Limit == 0 {
 				return usage("limit is 0; allowed: 1 to 100000")
 			}
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				memories, err := e.List(cmd.Context(), r)
+			return a.asking(cmd.Context(), 0, func(file *share.Reader) error {
+				memories, err := share.List.Do(cmd.Context(), file, r)
 				if err != nil {
 					return err
 				}
+				a.noteRefused()
 				return a.answer(orEmpty(memories), func() { a.printMemories(memories, r) })
 			})
 		},

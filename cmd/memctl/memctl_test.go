@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"memctl":        main,
 		"hold":          hold,
+		"share":         shareFile,
 		"notes":         notes,
 		"another-model": anotherModel,
 		"break":         tamper,

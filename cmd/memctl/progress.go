@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -15,6 +16,7 @@ const quietTime = 5 * time.Second
 type progress struct {
 	w        io.Writer // nil: nobody wants to know
 	terminal bool
+	mu       sync.Mutex // owns what is below: what other processes ask for has its progress too
 	bar      *progressbar.ProgressBar
 	step     string
 	last     time.Time // of the last line
@@ -31,6 +33,8 @@ func newProgress(a *app) *progress {
 
 // report is Options.Progress of an engine. A total of 0 is not known.
 func (p *progress) report(step string, done, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
 	case p.w == nil:
 	case !p.terminal:
@@ -43,7 +47,7 @@ func (p *progress) report(step string, done, total int) {
 			total = -1 // nobody knows: it turns instead of growing
 		}
 		if p.bar == nil || step != p.step {
-			p.stop()
+			p.clear()
 			p.step = step
 			p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(step),
 				progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
@@ -62,7 +66,15 @@ func amount(done, total int) string {
 
 // stop takes the bar away, if there is one.
 func (p *progress) stop() {
-	if p != nil && p.bar != nil {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.clear()
+	}
+}
+
+func (p *progress) clear() {
+	if p.bar != nil {
 		p.bar.Exit() // the bar of an unknown total turns by itself
 		p.bar.Clear()
 		p.bar = nil

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newRecallCommand(a *app) *cobra.Command {
@@ -16,7 +17,8 @@ func newRecallCommand(a *app) *cobra.Command {
 		Use:   "recall QUERY…",
 		Short: "Find what answers a question",
 		Long: `Recall finds memories, or messages with --kind message, or summaries with --kind summary, best first: by words and by meaning
-where there is a model. Finding nothing is no failure.
+where there is a model. What has no word of the question, and means no more like it than random text does, is no hit. Finding nothing is no
+failure. --min-score asks for more than that: scores are comparable from question to question for memories, for messages within one answer.
 
 --explain says why each hit is one: its words and how rare they are, who said it and when, what stands around it, and a bar for each
 signal's share in the score. --why-not says what kept a document out, and at which stage. --trace shows all of it in numbers: the
@@ -27,6 +29,7 @@ signals, what was dropped where, and how long each stage took.
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
   memctl recall "release day" --why-not 7h4k2m9q
+  memctl recall "release day" --min-score 0.4
   memctl recall "release day" --as-of 2026-05-01
   memctl recall "where did the crane stand" --kind message --lift summary
   memctl recall "release day" --prompt --limit 5`,
@@ -48,8 +51,8 @@ signals, what was dropped where, and how long each stage took.
 			if q.Mode == engine.LexicalMode {
 				how = 0
 			}
-			return a.with(cmd.Context(), how, func(e *engine.Engine) error {
-				result, err := e.Recall(cmd.Context(), q)
+			return a.asking(cmd.Context(), how, func(r *share.Reader) error {
+				result, err := share.Recall.Do(cmd.Context(), r, q)
 				if err != nil {
 					return err
 				}
@@ -71,6 +74,7 @@ signals, what was dropped where, and how long each stage took.
 	f.Var(dateOf(&q.Until), "until", "noted or said before")
 	f.Var(dateOf(&q.AsOf), "as-of", "what was true then (default now)")
 	f.IntVar(&q.Limit, "limit", 10, "at most so many, 1 to 1000")
+	f.Float64Var(&q.MinScore, "min-score", 0, "only hits of this score or more, 0 to 1")
 	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
 	f.StringVar((*string)(&q.Level), "level", string(engine.Abstract), "how much of each text: l0, l1 or full")
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
@@ -90,7 +94,7 @@ signals, what was dropped where, and how long each stage took.
 	complete(cmd, "mode", engine.Modes())
 	complete(cmd, "level", engine.Levels())
 	complete(cmd, "lift", engine.Lifts())
-	complete(cmd, "weights", []string{"memory", "transcript"})
+	a.completeFlag(cmd, "weights", a.weightSets)
 	return cmd
 }
 

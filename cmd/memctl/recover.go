@@ -46,8 +46,9 @@ beside OUT meanwhile.`,
 			defer bar.stop()
 			found, err := engine.Recover(cmd.Context(), engine.RecoverRequest{
 				From: args[0], To: args[1],
-				Reader:  func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, program, readerCommand) },
-				Options: engine.Options{Embedder: model.Embedder, Conversation: c.Conversation, Related: relatedWords, Progress: bar.report},
+				Reader: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, program, readerCommand) },
+				Options: engine.Options{Embedder: model.Embedder, Conversation: c.Conversation, Related: relatedWords, Progress: bar.report,
+					MemoryLimit: a.memoryLimit(c)},
 			})
 			if err != nil {
 				return err

@@ -62,8 +62,8 @@ func newDetailFlags(cmd *cobra.Command, r *engine.RememberRequest) *detailFlags 
 	f.StringVar(&r.Scope, "scope", "", "who shares it: global, user:x, project:x, agent:x, custom:x")
 	f.StringVar((*string)(&r.Category), "category", "", "profile, preference, entity, event, case or pattern")
 	f.StringVar((*string)(&r.Tier), "tier", "", "how slowly it fades: core, working (default) or peripheral")
-	f.Var(shareOf(&d.importance), "importance", "0 to 1")
-	f.Var(shareOf(&d.confidence), "confidence", "0 to 1")
+	f.Var(fractionOf(&d.importance), "importance", "0 to 1")
+	f.Var(fractionOf(&d.confidence), "confidence", "0 to 1")
 	f.StringVar(&r.L0, "l0", "", "the memory in one line (default the text)")
 	f.StringVar(&r.L1, "l1", "", "an overview in Markdown")
 	f.StringVar(&r.L2, "l2", "", "the full story (default the text)")
@@ -104,11 +104,7 @@ func (a *app) printRemembered(r engine.Remembered, done string) error {
 		Created    bool   `json:"created"`
 		Superseded string `json:"superseded,omitempty"`
 		VectorErr  string `json:"vector_error,omitempty"`
-	}{ID: r.ID, Created: r.Created, Superseded: r.Superseded}
-	if r.VectorErr != nil {
-		document.VectorErr = r.VectorErr.Error()
-		a.note("The model failed, so the memory has no vector until `memctl index rebuild`: %v", r.VectorErr)
-	}
+	}{ID: r.ID, Created: r.Created, Superseded: r.Superseded, VectorErr: a.withoutVector("memory", r.VectorErr)}
 	return a.answer(document, func() {
 		switch {
 		case a.quiet:
@@ -119,4 +115,13 @@ func (a *app) printRemembered(r engine.Remembered, done string) error {
 			a.printf("%s %s.\n", done, engine.ShortID(r.ID))
 		}
 	})
+}
+
+// withoutVector says why what was stored has no vector; nothing where it has one.
+func (a *app) withoutVector(what string, err error) string {
+	if err == nil {
+		return ""
+	}
+	a.note("The model failed, so the %s has no vector until `memctl index rebuild`: %v", what, err)
+	return err.Error()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 func newRootCommand(a *app) *cobra.Command {
@@ -17,7 +19,8 @@ func newRootCommand(a *app) *cobra.Command {
 		Long: `memctl keeps what an agent should remember in one file, and finds it again in milliseconds: by words, by meaning, or both.
 
 The file is --db, else the environment variable MEMCTL_DB, else mallard/mallard.db in your data folder. It is a DuckDB
-database that any analyst's tool can read. One process at a time may write it; memctl snapshot makes a copy for readers.
+database that any analyst's tool can read. One process at a time may have it to write. If that one shares it, as memctl session watch does, recall,
+list, get, stats, sql, snapshot and conversation grep ask it; memctl snapshot makes a copy for other readers.
 
 With --agent a command acts within the scopes of that agent; those that act on the whole file refuse it.
 
@@ -43,10 +46,13 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
 	f.StringVar(&a.model, "model", envOr("MEMCTL_MODEL", "static"), "embedding model: static, none, a folder or .table file, or a folder's name under $MEMCTL_MODELS")
 	f.StringVar(&a.lexical, "lexical", envOr("MEMCTL_LEXICAL", string(engine.PostingsBackend)), "where words are looked up: postings, or fts (see memctl lexical)")
+	f.StringVar(&a.language, "language", "", "language of the words in a file that is made, which it keeps (default english)")
 	f.DurationVar(&a.wait, "wait", waitByDefault, "how long to wait for a file that another process has; 0: not")
+	f.Var(&a.memory, "memory", "memory of the database, such as 768MB or 2GB (default $MEMCTL_MEMORY, else as configured, else 384MB)")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what was asked for, no notes and no progress")
 	complete(root, "model", []string{"static", "none"})
 	complete(root, "lexical", engine.LexicalBackends())
+	complete(root, "language", text.Languages())
 
 	root.AddGroup(
 		&cobra.Group{ID: "memory", Title: "Memories:"},
@@ -90,10 +96,23 @@ func exemplify(root *cobra.Command) {
 	}
 }
 
-// settle makes a command note that it runs, and for whom and within which scopes, and one that only has subcommands ask for one of them.
+// settle makes a command note that it runs, and for whom and within which scopes, say what it takes, and offer scopes; and one that only has
+// subcommands ask for one of them.
 func settle(a *app, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		settle(a, sub)
+	}
+	if cmd.Flags().Lookup("scope") != nil {
+		a.completeFlag(cmd, "scope", a.scopes)
+	}
+	if allows := cmd.Args; allows != nil && !cmd.HasSubCommands() {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if allows(cmd, args) == nil {
+				return nil
+			}
+			_, takes, _ := strings.Cut(cmd.Use, " ")
+			return usage("%s takes %s; given: %s", cmd.CommandPath(), cmp.Or(takes, "no arguments"), cmp.Or(strings.Join(args, " "), "nothing"))
+		}
 	}
 	switch do := cmd.RunE; {
 	case do != nil:

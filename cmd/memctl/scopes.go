@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newScopesCommand(a *app) *cobra.Command {
@@ -32,15 +34,18 @@ func newScopesShowCommand(a *app) *cobra.Command {
   memctl scopes show --json > scopes.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				s := e.Scopes()
+			return a.asking(cmd.Context(), 0, func(r *share.Reader) error {
+				s, err := share.Scopes.Do(cmd.Context(), r, share.None{})
+				if err != nil {
+					return err
+				}
 				return a.answer(s, func() { a.printScopes(s) })
 			})
 		},
 	}
 }
 
-func (a *app) printScopes(s engine.Scopes) {
+func (a *app) printScopes(s scope.Scopes) {
 	a.printf("default: %s\n", s.Default)
 	if len(s.Definitions) > 0 {
 		a.printf("\n")
@@ -79,7 +84,7 @@ An agent without a list has global and its own scope; an empty list denies every
   echo '{"definitions": {"team": "all of us"}}' | memctl scopes set -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var s engine.Scopes
+			var s scope.Scopes
 			if err := a.readJSON(args[0], &s); err != nil {
 				return err
 			}

@@ -43,8 +43,8 @@ func newSessionWatchCommand(a *app) *cobra.Command {
 		Short: "Follow transcripts while they grow",
 		Long: `Watch imports transcripts and then follows them: files, also such as do not exist yet when their name is that of a transcript (*.jsonl), and
 folders with all that comes into them.
-It runs until it is interrupted, and holds the memory file alone meanwhile. Stop it whenever you like: the next watch or import
-goes on where it was. With --json it prints one line for every file that brought something.`,
+It runs until it is interrupted, and nobody else writes the memory file meanwhile; memctl recall, list, get, stats, sql, snapshot and conversation
+grep of the same user are answered through it. Stop it whenever you like: the next watch or import goes on where it was. With --json it prints one line for every file that brought something.`,
 		Example: `  memctl session watch --host claude
   memctl session watch ~/.codex/sessions --debounce 1s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +64,7 @@ goes on where it was. With --json it prints one line for every file that brought
 				a.printSessionFile(f)
 			}
 			r.Ready = func() { a.note("Following; interrupt to stop.") }
-			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore, func(e *engine.Engine) error {
+			return a.withOptions(cmd.Context(), canWrite|canEmbed|canCreate|canExplore, engine.Options{Share: a.share}, func(e *engine.Engine) error {
 				return session.Watch(cmd.Context(), e, r)
 			})
 		},

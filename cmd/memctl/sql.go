@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mallardmem/mallard/engine"
 )
 
 // sqlFlags are those of memctl sql.
@@ -13,8 +15,8 @@ type sqlFlags struct {
 	csv     bool
 	limit   int
 	timeout time.Duration
-	memory  int  // MB
-	child   bool // this is the process that answers
+	memory  megabytes
+	child   string // this is the process that answers: the folder for a copy of the file that it may need; "": it is not
 }
 
 func newSQLCommand(a *app) *cobra.Command {
@@ -29,10 +31,10 @@ A table on a terminal has a thousand rows at most; CSV, JSON and what goes to a 
 The statement runs in a process of its own, which ends when it takes more time or memory than --timeout and --memory say.`,
 		Example: `  memctl sql "select category, count(*) as n from report.memories group by all order by n desc"
   memctl sql "select id, text from report.memories" --csv > memories.csv
-  cat report.sql | memctl sql - --timeout 10m --memory 4096`,
+  cat report.sql | memctl sql - --timeout 10m --memory 4GB`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.child {
+			if f.child != "" {
 				return a.answerSQL(cmd.Context(), f)
 			}
 			switch {
@@ -42,8 +44,9 @@ The statement runs in a process of its own, which ends when it takes more time o
 				return usage("csv and json exclude each other")
 			case f.timeout <= 0:
 				return usage("timeout is %s; allowed: more than 0, such as 90s or 10m", f.timeout)
-			case f.memory < leastSQLMemory:
-				return usage("memory is %d; allowed: %d (megabytes) or more", f.memory, leastSQLMemory)
+			}
+			if err := f.allot(a, cmd); err != nil {
+				return err
 			}
 			query, err := a.text(args)
 			if err != nil {
@@ -60,11 +63,28 @@ The statement runs in a process of its own, which ends when it takes more time o
 	cmd.Flags().BoolVar(&f.csv, "csv", false, "print CSV")
 	cmd.Flags().IntVar(&f.limit, "limit", 1000, "at most so many rows")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "at most so long")
-	cmd.Flags().IntVar(&f.memory, "memory", 1024, "at most so many megabytes, of which DuckDB has half")
-	cmd.Flags().BoolVar(&f.child, "child", false, "")
+	cmd.Flags().Var(&f.memory, "memory", "memory of the process, of which the database has half (default 1GB, and twice what $MEMCTL_MEMORY or the configuration says where that is more)")
+	cmd.Flags().StringVar(&f.child, "child", "", "")
 	cmd.Flags().MarkHidden("child")
 	return cmd
 }
 
+// allot settles how much memory the process may have; it is told by its flag.
+func (f *sqlFlags) allot(a *app, cmd *cobra.Command) error {
+	if f.memory == 0 {
+		c, err := loadConfig(a.config)
+		if err != nil {
+			return err
+		}
+		if err := cmd.Flags().Set("memory", max(1024, 2*c.Database.Memory).String()); err != nil {
+			return err
+		}
+	}
+	if f.memory < leastSQLMemory {
+		return usage("memory is %s; allowed: %dMB or more", f.memory, leastSQLMemory)
+	}
+	return nil
+}
+
 // leastSQLMemory is what the process needs for itself, and a little.
-const leastSQLMemory = 256
+const leastSQLMemory = 2 * engine.LeastMemory

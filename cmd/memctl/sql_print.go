@@ -10,9 +10,11 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/duckdb/duckdb-go/v2"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -150,10 +152,22 @@ func (f *firstError) Write(b []byte) (int, error) {
 // portable makes a value of the database one that JSON has: no NaN, no maps with other keys than text, no raw bytes.
 func portable(v any) any {
 	switch v := v.(type) {
-	case nil, bool, string, time.Time, json.Marshaler:
+	case time.Time:
+		if v.Year() == 1 { // a time of day
+			return v.Format("15:04:05.999999")
+		}
+		return v
+	case nil, bool, string, json.Marshaler:
 		return v
 	case float32:
-		return portable(float64(v))
+		if n := float64(v); math.IsNaN(n) || math.IsInf(n, 0) {
+			return fmt.Sprint(v)
+		}
+		return v
+	case duckdb.Interval:
+		return intervalText(v)
+	case duckdb.Union:
+		return map[string]any{v.Tag: portable(v.Value)}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Sprint(v)
@@ -182,6 +196,35 @@ func portable(v any) any {
 		return object
 	}
 	return v
+}
+
+// intervalText is an interval as DuckDB prints it.
+func intervalText(i duckdb.Interval) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int32
+		unit string
+	}{{i.Months / 12, "year"}, {i.Months % 12, "month"}, {i.Days, "day"}} {
+		switch part.n {
+		case 0:
+		case 1, -1:
+			parts = append(parts, fmt.Sprint(part.n, " ", part.unit))
+		default:
+			parts = append(parts, fmt.Sprint(part.n, " ", part.unit, "s"))
+		}
+	}
+	if i.Micros != 0 || len(parts) == 0 {
+		sign, micros := "", i.Micros
+		if micros < 0 {
+			sign, micros = "-", -micros
+		}
+		clock := fmt.Sprintf("%s%02d:%02d:%02d", sign, micros/3_600_000_000, micros/60_000_000%60, micros/1_000_000%60)
+		if rest := micros % 1_000_000; rest > 0 {
+			clock += strings.TrimRight(fmt.Sprintf(".%06d", rest), "0")
+		}
+		parts = append(parts, clock)
+	}
+	return strings.Join(parts, " ")
 }
 
 // cell is a portable value as text.

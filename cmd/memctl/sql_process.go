@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 // sqlReport is how a process that answers says what became of it, as the last line of its standard error. One that says nothing was ended.
@@ -38,7 +40,13 @@ func (a *app) askSQL(cmd *cobra.Command, query string, f sqlFlags) error {
 	}
 	ctx, stop := context.WithTimeout(cmd.Context(), f.timeout)
 	defer stop()
-	args := []string{"sql", "-", "--child"}
+	path, err := a.path(0)
+	if err != nil {
+		return err
+	}
+	folder := path + ".sql-" + strings.ToLower(rand.Text()[:8])
+	defer os.RemoveAll(folder)
+	args := []string{"sql", "-", "--child=" + folder}
 	cmd.Flags().Visit(func(flag *pflag.Flag) { args = append(args, "--"+flag.Name+"="+flag.Value.String()) })
 	child := exec.CommandContext(ctx, self, args...)
 	child.Args[0] = os.Args[0]
@@ -65,7 +73,7 @@ func (a *app) askSQL(cmd *cobra.Command, query string, f sqlFlags) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("the query took longer than %s: --timeout", f.timeout)
 	case !ok && err != nil:
-		return sqlCrash(said.String(), err, f.memory)
+		return sqlCrash(said.String(), err, int(f.memory))
 	case report.Error != "" && outOfMemory(report.Error):
 		return fmt.Errorf("the query took more memory than %d MB: --memory", f.memory)
 	case report.Usage:
@@ -117,10 +125,11 @@ func (a *app) answerSQL(ctx context.Context, f sqlFlags) error {
 	}
 	go func() { // ends with the one that asked
 		io.Copy(io.Discard, a.stdin)
+		os.RemoveAll(f.child)
 		os.Exit(exitFailed)
 	}()
 	var r sqlReport
-	err := limitMemory(f.memory)
+	err := limitMemory(int(f.memory))
 	if err == nil {
 		r.Cut, err = a.printSQL(ctx, query, f)
 	}
@@ -136,8 +145,16 @@ func (a *app) answerSQL(ctx context.Context, f sqlFlags) error {
 // printSQL asks the file and prints as it is answered.
 func (a *app) printSQL(ctx context.Context, query string, f sqlFlags) (cut string, err error) {
 	out := newSQLPrinter(a, f.csv)
-	err = a.withOptions(ctx, 0, engine.Options{MemoryLimit: f.memory / 2}, func(e *engine.Engine) error {
-		cut, err = e.QueryEach(ctx, engine.QueryRequest{SQL: query, Rows: f.limit, Bytes: math.MaxInt}, func(columns []string, row []any) error {
+	o := engine.Options{MemoryLimit: int(f.memory) / 2}
+	err = a.reach(ctx, canAskHolder, o, func(r *share.Reader) (err error) {
+		e := r.Engine
+		if e == nil {
+			if e, err = a.openCopy(ctx, r, f.child, o); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, e.Close()) }()
+		}
+		cut, err = e.QueryEach(ctx, engine.QueryRequest{SQL: query, Rows: f.limit, Bytes: math.MaxInt, AsText: !a.json}, func(columns []string, row []any) error {
 			if row == nil {
 				return out.begin(columns)
 			}
@@ -152,4 +169,26 @@ func (a *app) printSQL(ctx context.Context, query string, f sqlFlags) (cut strin
 		return out.end(cut != "")
 	})
 	return cut, err
+}
+
+// openCopy opens a snapshot of a file that another process has, in a folder of its own which the one that asked removes. That process makes it and no
+// more: a statement may take all memory and time that there are, and only here is an end to it.
+func (a *app) openCopy(ctx context.Context, r *share.Reader, folder string, o engine.Options) (*engine.Engine, error) {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
+	path, err := a.path(0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := filepath.Abs(filepath.Join(folder, filepath.Base(path)))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := share.Snapshot.Do(ctx, r, out); err != nil {
+		return nil, err
+	}
+	o.ReadOnly = true
+	a.chooseLexical(&o)
+	return engine.Open(ctx, out, o)
 }

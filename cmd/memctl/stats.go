@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newStatsCommand(a *app) *cobra.Command {
@@ -22,8 +23,8 @@ are scanned fastest; memctl index rebuild mends both.`,
   memctl stats --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				s, err := e.Stats(cmd.Context())
+			return a.asking(cmd.Context(), 0, func(r *share.Reader) error {
+				s, err := share.Stats.Do(cmd.Context(), r, share.None{})
 				if err != nil {
 					return err
 				}

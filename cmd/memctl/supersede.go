@@ -16,7 +16,8 @@ func newSupersedeCommand(a *app) *cobra.Command {
 and is found again with recall --as-of. Scope, category and fact key are those of the older one unless you name others.`,
 		Example: `  memctl supersede k3f9x2ab "Release day is Wednesday"
   memctl recall "release day" --as-of 2026-05-01`,
-		Args: cobra.MinimumNArgs(2),
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: a.completeArgs(a.memories, 0),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if r.By.Text, err = a.text(args[1:]); err != nil {
 				return err

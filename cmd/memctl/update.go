@@ -20,7 +20,8 @@ its own is their default too. When something is true that was not true before, u
 		Example: `  memctl update k3f9x2ab --tier core --importance 0.95
   memctl update k3f9x2ab --text "Ines is allergic to penicillin and nuts"
   memctl update k3f9x2ab --valid-until never`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeArgs(a.memories, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !changes(cmd) {
 				return usage("nothing to change: name at least one field")
@@ -55,7 +56,11 @@ its own is their default too. When something is true that was not true before, u
 				if err != nil {
 					return err
 				}
-				return a.answer(m, func() { a.printf("Updated %s.\n", engine.ShortID(m.ID)) })
+				document := struct {
+					*engine.Memory
+					VectorErr string `json:"vector_error,omitempty"`
+				}{m.Memory, a.withoutVector("memory", m.VectorErr)}
+				return a.answer(document, func() { a.printf("Updated %s.\n", engine.ShortID(m.ID)) })
 			})
 		},
 	}
@@ -69,8 +74,8 @@ its own is their default too. When something is true that was not true before, u
 	f.StringVar(&tier, "tier", "", "core, working or peripheral")
 	f.StringVar(&state, "state", "", "pending, confirmed or archived")
 	f.StringVar(&layer, "layer", "", "durable, working, reflection or archive")
-	f.Var(shareOf(&importance), "importance", "0 to 1; confidence becomes the same unless it is given too")
-	f.Var(shareOf(&confidence), "confidence", "0 to 1")
+	f.Var(fractionOf(&importance), "importance", "0 to 1; confidence becomes the same unless it is given too")
+	f.Var(fractionOf(&confidence), "confidence", "0 to 1")
 	f.StringVar(&validUntil, "valid-until", "", "when it expires: a date, or never")
 	f.StringVar(&factKey, "fact-key", "", "the slot that a newer memory would replace")
 	complete(cmd, "category", engine.Categories())

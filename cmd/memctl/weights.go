@@ -58,7 +58,8 @@ func newWeightsShowCommand(a *app) *cobra.Command {
 		Long:  `Show prints all numbers of a set. With --json it is what weights set and recall --weights read.`,
 		Example: `  memctl weights show memory
   memctl weights show memory --json > mine.json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeArgs(a.weightSets, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				sets, err := e.WeightSets(cmd.Context())
@@ -119,7 +120,8 @@ func newWeightsDiffCommand(a *app) *cobra.Command {
 one, or in memory when both are files.`,
 		Example: `  memctl weights diff memory transcript
   memctl weights diff transcript mine.json`,
-		Args: cobra.ExactArgs(2),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.completeArgs(a.weightSets, 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				sets, err := e.WeightSets(cmd.Context())
@@ -180,7 +182,8 @@ func newWeightsSetCommand(a *app) *cobra.Command {
 in the set of that name, or for a new set as in memory.`,
 		Example: `  memctl weights set mine mine.json
   echo '{"lexical": 0.5, "vector": 0.5}' | memctl weights set mine -`,
-		Args: cobra.ExactArgs(2),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.completeArgs(a.weightSets, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), canWrite|canCreate, func(e *engine.Engine) error {
 				sets, err := e.WeightSets(cmd.Context())
@@ -205,11 +208,12 @@ in the set of that name, or for a new set as in memory.`,
 
 func newWeightsResetCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "reset NAME",
-		Short:   "Remove a stored set of weights",
-		Long:    `Reset removes a stored set; a built-in one of that name is back as it was.`,
-		Example: `  memctl weights reset memory`,
-		Args:    cobra.ExactArgs(1),
+		Use:               "reset NAME",
+		Short:             "Remove a stored set of weights",
+		Long:              `Reset removes a stored set; a built-in one of that name is back as it was.`,
+		Example:           `  memctl weights reset memory`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeArgs(a.weightSets, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
 				if err := e.ResetWeights(cmd.Context(), args[0]); err != nil {

@@ -9,8 +9,11 @@ var goNames = []string{
 	"open the file with Options.Lexical fts", "give --lexical fts",
 	"open with Options.Embedder", "name it with --model",
 	"Options.Embedder", "--model",
-	"Options.MemoryLimit", "--memory",
+	"Options.MemoryLimit of", "--memory of",
+	"is too little; open with more:", "is too little; give more with --memory, with MEMCTL_MEMORY, or in the configuration file:",
+	"MemoryLimit is", "memory is",
 	"Lexical is", "lexical is",
+	"Language is", "language is",
 }
 
 var goNamesReplacer = strings.NewReplacer(goNames...)

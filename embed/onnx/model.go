@@ -83,6 +83,12 @@ func (m *Model) Fingerprint() string { return m.fingerprint }
 // Tokenizer gives the tokenizer of the folder.
 func (m *Model) Tokenizer() *wordpiece.Tokenizer { return m.sentence.Tokenizer }
 
+// Chance gives the cosine that a text which has nothing to do with a question
+// of these words seldom reaches; see wordpiece.Tokenizer.
+func (m *Model) Chance(words []string) float64 {
+	return m.sentence.Tokenizer.Chance(m.sentence.Name, words)
+}
+
 // EmbedTexts gives one unit vector per text, in order. Texts are cut to the
 // model's length. Cancelling takes effect between batches.
 func (m *Model) EmbedTexts(ctx context.Context, texts []string) ([][]float32, error) {

@@ -68,6 +68,10 @@ func (m *Model) Dims() int { return m.dims }
 // their checksum, so that it takes no second pass over megabytes.
 func (m *Model) Fingerprint() string { return m.fingerprint }
 
+// Chance gives the cosine that a text which has nothing to do with a question
+// of these words seldom reaches; see wordpiece.Tokenizer.
+func (m *Model) Chance(words []string) float64 { return m.tokenizer.Chance(m.name, words) }
+
 // EmbedTexts gives one unit vector per text, in order: the sum of its tokens'
 // rows. Texts of any length are taken whole. A text without a known token,
 // the empty one for instance, gets the vector of the unknown token.

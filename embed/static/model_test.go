@@ -236,3 +236,19 @@ func openTable(t *testing.T, rows [][]float32) *static.Model {
 	}
 	return m
 }
+
+// TestChance: a question with a word that the model knows is another matter than one of scraps.
+func TestChance(t *testing.T) {
+	m := static.New()
+	for _, test := range []struct {
+		words []string
+		want  float64
+	}{
+		{[]string{"crane"}, 0.2}, {[]string{"quxel", "crane"}, 0.2}, {[]string{"quxel", "florb"}, 0.35}, {nil, 0.35},
+		{[]string{"hb"}, 0.35}, {[]string{"412"}, 0.35}, {[]string{"\U0010fffd\U0010fffd\U0010fffd"}, 0.35},
+	} {
+		if got := m.Chance(test.words); got != test.want {
+			t.Errorf("%q: %v, want %v", test.words, got, test.want)
+		}
+	}
+}

@@ -121,3 +121,13 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 }
+
+// TestChanceOfAModelThatNobodyMeasured: its cosines may be anything.
+func TestChanceOfAModelThatNobodyMeasured(t *testing.T) {
+	tokenizer := bert(t, wordpiece.Options{})
+	for model, want := range map[string]float64{"all-MiniLM-L6-v2": 0.2, "e5-small": 0} {
+		if got := tokenizer.Chance(model, []string{"crane"}); got != want {
+			t.Errorf("%s: %v, want %v", model, got, want)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func wholeLife() []deed {
 		all = append(all, remember(name), say("talk", 2), update(name), reopening)
 	}
 	all = append(all, rememberMany("crowd", 1500, 1), remember("six"), forget("crowd 7"), reopening, update("crowd 9"), say("talk", 1200), remember("seven"), compact("talk"),
-		purgeFirst("talk"), reopening, rebuild, snapshot, remember("eight"), purgeAll("yard"), say("yard", 2))
+		purgeFirst("talk"), reopening, rebuild, snapshot, remember("eight"), purgeAll("yard"), shred, say("yard", 2))
 	for n := range 3 {
 		name := fmt.Sprint("late ", n)
 		all = append(all, remember(name), update(name), say("yard", 1), reopening)
@@ -104,7 +104,7 @@ func wholeLife() []deed {
 // words than a row group has rows.
 func shortLife() []deed {
 	return []deed{opening, remember("one"), remember("two"), update("one"), say("talk", 2), reopening, forget("two"), supersede("one", "three"), say("talk", 20),
-		rememberMany("crowd", 80, 20), purge("crowd 3"), reopening, update("three"), withRaw("yard"), purgeAll("yard"), snapshot, remember("last"), closing}
+		rememberMany("crowd", 80, 20), purge("crowd 3"), reopening, update("three"), withRaw("yard"), purgeAll("yard"), snapshot, shred, remember("last"), closing}
 }
 
 // afterlife is what is done to a file that a crash left.
@@ -231,6 +231,11 @@ func purgeAll(conversation string) deed {
 
 var rebuild = deed{name: "rebuild", passes: true, do: func(ctx context.Context, l *life) error {
 	_, err := l.engine.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true})
+	return err
+}}
+
+var shred = deed{name: "shred", passes: true, do: func(ctx context.Context, l *life) error {
+	_, err := l.engine.Shred(ctx)
 	return err
 }}
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/scope"
 )
 
 // say appends to the actor's conversation.
@@ -57,7 +58,7 @@ func (a *actor) define() act {
 	a.made++
 	team := fmt.Sprint("team ", a.Number, " ", a.made)
 	return act{name: "set scopes", changed: content{"scopes": team}, do: func(ctx context.Context) error {
-		return a.engine.SetScopes(ctx, engine.Scopes{Definitions: map[string]string{"team": team}})
+		return a.engine.SetScopes(ctx, scope.Scopes{Definitions: map[string]string{"team": team}})
 	}}
 }
 

@@ -3,7 +3,7 @@ package session
 import (
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/scope"
 )
 
 // target is the conversation that a thread goes to.
@@ -93,13 +93,11 @@ func scopeOf(folder string) string {
 	if folder == "" {
 		return ""
 	}
-	if scope := "project:" + folder; (engine.Scopes{}).Valid(scope) {
-		return scope
-	}
 	name := []rune(strings.TrimSpace(folder[strings.LastIndexAny(folder, `/\`)+1:]))
-	scope := "custom:" + storable(string(name[max(0, len(name)-60):]))
-	if !(engine.Scopes{}).Valid(scope) {
-		return ""
+	for _, of := range []string{"project:" + folder, "custom:" + storable(string(name[max(0, len(name)-60):]))} {
+		if (scope.Scopes{}).Valid(of) {
+			return of
+		}
 	}
-	return scope
+	return ""
 }

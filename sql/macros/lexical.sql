@@ -5,6 +5,9 @@
 CREATE OR REPLACE MACRO words(query) AS
     list_distinct(list_filter(regexp_split_to_array(strip_accents(lower(query)), '[^\p{L}\p{N}]+'), lambda w: w <> ''));
 
+-- What terms and surfaces are found by.
+CREATE OR REPLACE MACRO word_hash(word) AS md5_number_lower(word);
+
 -- Rarity of a term: natural logarithm, never negative (Robertson and Sparck Jones, smoothed).
 CREATE OR REPLACE MACRO idf(documents, document_frequency) AS
     ln((documents - document_frequency + 0.5) / (document_frequency + 0.5) + 1);

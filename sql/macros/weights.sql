@@ -19,6 +19,7 @@ CREATE TYPE weights AS STRUCT(
     tells           DOUBLE,   -- share of how much it tells of the one who says it, 0 is off
     question        DOUBLE,   -- taken off what ends with a question, 0 is off
     related         DOUBLE,   -- what a word related to one of the question adds to its frequency, times the square of their cosine; 0 is off
+    chance          DOUBLE,   -- floor of the cosine of what has no word of the question, in what random text reaches with the model, 0 is off
     min_score       DOUBLE,   -- floor of the fused score, 0 is off
     rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'none'
     decay           VARCHAR,  -- 'engine': composite of use, age and importance; 'simple': age; 'none'

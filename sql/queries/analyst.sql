@@ -17,3 +17,9 @@ SELECT type_name FROM duckdb_types() WHERE database_name = 'mallard' AND NOT int
 SELECT * FROM (
 {query}
 ) LIMIT {rows}
+
+-- name: bounded_text
+-- The same, and every value as DuckDB prints it.
+SELECT COLUMNS(*)::VARCHAR FROM (
+{query}
+) LIMIT {rows}

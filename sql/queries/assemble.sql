@@ -86,9 +86,8 @@ WITH own AS (
 hits AS MATERIALIZED (
     SELECT p.term_no, p.doc_no, own.length, p.tf
     FROM postings AS p
-    JOIN terms AS t USING (term_no)
     JOIN own USING (doc_no)
-    WHERE list_contains($terms::VARCHAR[], t.term)
+    WHERE p.term_no IN (SELECT term_no FROM terms WHERE hash IN (SELECT word_hash(unnest($terms::VARCHAR[]))))
 ),
 rarity AS (
     SELECT term_no, idf(any_value(n.documents), count(*)) AS idf, any_value(n.average_length) AS average_length

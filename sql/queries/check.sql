@@ -1,31 +1,32 @@
--- name: check
--- Every contradiction in the file, one row each: what is wrong, and where. An intact file gives none.
-WITH live AS (
-    SELECT doc_no, kind, owner_id, length FROM documents WHERE live
-),
-counted AS (
-    SELECT kind, count(*) AS documents, sum(length) AS length FROM live GROUP BY kind
-)
+-- name: check_memories
+-- Contradictions about memories. What begins with "check" gives a row for each: what is wrong, and where. An intact file gives none.
 SELECT 'memory without a document' AS fault, m.id AS subject
 FROM memories AS m
 WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'memory'::document_kind AND d.owner_id = m.id)
-UNION ALL
-SELECT 'message without a document', m.id
-FROM messages AS m
-WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'message'::document_kind AND d.owner_id = m.id)
-UNION ALL
-SELECT 'document without an owner', d.owner_id
-FROM documents AS d
-WHERE (d.kind = 'memory'::document_kind AND d.owner_id NOT IN (SELECT id FROM memories))
-   OR (d.kind = 'message'::document_kind AND d.owner_id NOT IN (SELECT id FROM messages))
-   OR (d.kind = 'summary'::document_kind AND d.owner_id NOT IN (SELECT id FROM summaries))
 UNION ALL
 SELECT 'document differs from its memory', m.id
 FROM memories AS m
 JOIN documents AS d USING (doc_no)
 WHERE d.scope IS DISTINCT FROM m.scope OR d.category IS DISTINCT FROM m.category OR d.tier IS DISTINCT FROM m.tier
    OR d.created_at IS DISTINCT FROM m.created_at OR d.valid_from IS DISTINCT FROM m.valid_from
-   OR d.invalidated_at IS DISTINCT FROM m.invalidated_at OR d.live IS DISTINCT FROM (m.retired_at IS NULL)
+   OR d.invalidated_at IS DISTINCT FROM m.invalidated_at OR d.live IS DISTINCT FROM (m.retired_at IS NULL);
+
+-- name: check_relations
+-- Contradictions between memories.
+SELECT 'relation of no memory' AS fault, memory_id AS subject
+FROM memory_relations
+WHERE memory_id NOT IN (SELECT id FROM memories)
+UNION ALL
+SELECT 'superseded by a memory that does not say so', m.id
+FROM memories AS m
+LEFT JOIN memories AS newer ON newer.id = m.superseded_by
+WHERE m.superseded_by IS NOT NULL AND newer.id IS NOT NULL AND newer.supersedes IS DISTINCT FROM m.id;
+
+-- name: check_messages
+-- Contradictions about messages and their documents.
+SELECT 'message without a document' AS fault, m.id AS subject
+FROM messages AS m
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'message'::document_kind AND d.owner_id = m.id)
 UNION ALL
 SELECT 'document differs from its message', m.id
 FROM messages AS m
@@ -34,83 +35,107 @@ JOIN conversations AS c ON c.id = m.conversation_id
 WHERE d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at
    OR d.live AND m.set_aside IN ('heartbeat', 'event', 'purged') OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event')
 UNION ALL
+SELECT 'message that is set aside at no time, or at a time but not set aside', id
+FROM messages
+WHERE (set_aside IS NULL) <> (set_aside_at IS NULL)
+UNION ALL
+SELECT 'message whose tokens are not counted', id
+FROM messages
+WHERE coalesce(tokens, -1) < 0
+UNION ALL
 SELECT 'message of no conversation', id
 FROM messages
 WHERE conversation_id NOT IN (SELECT id FROM conversations)
 UNION ALL
-SELECT 'messages are not numbered 1 to ' || (any_value(c.next_seq) - 1), c.id
-FROM conversations AS c
-LEFT JOIN messages AS m ON m.conversation_id = c.id
-GROUP BY c.id
-HAVING count(m.id) <> any_value(c.next_seq) - 1 OR count(DISTINCT m.seq) <> count(m.id) OR coalesce(min(m.seq), 1) <> 1
-UNION ALL
 SELECT 'message stands elsewhere than its document', m.id
 FROM messages AS m
 JOIN documents AS d USING (doc_no)
-WHERE d.session_no IS DISTINCT FROM m.session_no OR d.place IS DISTINCT FROM m.place
+WHERE d.session_no IS DISTINCT FROM m.session_no OR d.place IS DISTINCT FROM m.place;
+
+-- name: check_documents
+-- Contradictions about documents.
+SELECT 'document without an owner' AS fault, d.owner_id AS subject
+FROM documents AS d
+WHERE (d.kind = 'memory'::document_kind AND d.owner_id NOT IN (SELECT id FROM memories))
+   OR (d.kind = 'message'::document_kind AND d.owner_id NOT IN (SELECT id FROM messages))
+   OR (d.kind = 'summary'::document_kind AND d.owner_id NOT IN (SELECT id FROM summaries))
 UNION ALL
 SELECT 'two documents of one session at one place', min(doc_no)::VARCHAR
 FROM documents
 GROUP BY session_no, place
 HAVING count(*) > 1
 UNION ALL
-SELECT 'conversation goes on elsewhere than after its last message', c.id
-FROM conversations AS c
-LEFT JOIN messages AS m ON m.conversation_id = c.id AND m.seq = c.next_seq - 1
-WHERE c.last_session_no IS DISTINCT FROM m.session_no OR c.last_place IS DISTINCT FROM m.place
-   OR c.last_session IS DISTINCT FROM m.session OR c.last_said_at IS DISTINCT FROM m.said_at
-UNION ALL
-SELECT 'live document with words, but no postings', owner_id
-FROM live
-WHERE length > 0 AND NOT EXISTS (FROM postings AS p WHERE p.doc_no = live.doc_no)
-UNION ALL
-SELECT 'posting of no live document, or twice', p.doc_no::VARCHAR
-FROM (SELECT doc_no, kind, count(*) AS n, count(DISTINCT term_no) AS terms FROM postings GROUP BY doc_no, kind) AS p
-LEFT JOIN live AS d USING (doc_no, kind)
-WHERE d.doc_no IS NULL OR p.n <> p.terms
-UNION ALL
-SELECT 'posting of no term', doc_no::VARCHAR
-FROM postings
-WHERE term_no NOT IN (SELECT term_no FROM terms)
-UNION ALL
-SELECT 'surface of no term', surface
+SELECT 'blank scope', owner_id
+FROM documents
+WHERE trim(scope) = '';
+
+-- name: check_words
+-- Contradictions about terms and their surfaces.
+SELECT 'surface of no term' AS fault, surface AS subject
 FROM surfaces
 WHERE term_no NOT IN (SELECT term_no FROM terms)
 UNION ALL
 SELECT 'two terms of one number', any_value(term)
 FROM terms
 GROUP BY term_no
-HAVING count(*) > 1
-UNION ALL
-SELECT 'totals of a kind differ from a count', kind::VARCHAR
+HAVING count(*) > 1;
+
+-- name: check_unposted
+-- Live documents that can't be found by their words.
+SELECT 'live document with words, but no postings' AS fault, d.owner_id AS subject
+FROM documents AS d
+WHERE d.live AND d.length > 0 AND NOT EXISTS (FROM postings AS p WHERE p.doc_no = d.doc_no);
+
+-- name: check_postings
+-- Documents whose postings are left over, or there twice.
+SELECT 'posting of no live document, or twice' AS fault, p.doc_no::VARCHAR AS subject
+FROM (SELECT doc_no, kind, count(*) AS n, count(DISTINCT term_no) AS terms FROM postings GROUP BY doc_no, kind) AS p
+LEFT JOIN (FROM documents WHERE live) AS d USING (doc_no, kind)
+WHERE d.doc_no IS NULL OR p.n <> p.terms;
+
+-- name: check_posted_words
+-- Postings of a word that nobody knows.
+SELECT 'posting of no term' AS fault, doc_no::VARCHAR AS subject
+FROM postings
+WHERE term_no NOT IN (SELECT term_no FROM terms);
+
+-- name: check_totals
+-- Totals of a kind of document that differ from a count.
+WITH counted AS (
+    SELECT kind, count(*) AS documents, sum(length) AS length FROM documents WHERE live GROUP BY kind
+)
+SELECT 'totals of a kind differ from a count' AS fault, kind::VARCHAR AS subject
 FROM kind_stats AS s
 FULL JOIN counted AS c USING (kind)
-WHERE s.documents IS DISTINCT FROM coalesce(c.documents, 0) OR abs(s.length - coalesce(c.length, 0)) > 1e-3 * (1 + s.documents)
-UNION ALL
-SELECT 'vector of no live document', v.doc_no::VARCHAR
+WHERE s.documents IS DISTINCT FROM coalesce(c.documents, 0) OR abs(s.length - coalesce(c.length, 0)) > 1e-3 * (1 + s.documents);
+
+-- name: check_vectors
+-- Contradictions about vectors and models.
+SELECT 'vector of no live document' AS fault, v.doc_no::VARCHAR AS subject
 FROM vectors AS v
-WHERE v.doc_no NOT IN (SELECT doc_no FROM live)
+WHERE v.doc_no NOT IN (SELECT doc_no FROM documents WHERE live)
 UNION ALL
 SELECT 'vector that is not of unit length', doc_no::VARCHAR
 FROM vectors
 WHERE NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false)
 UNION ALL
-SELECT 'blank scope', owner_id
-FROM documents
-WHERE trim(scope) = ''
-UNION ALL
-SELECT 'relation of no memory', memory_id
-FROM memory_relations
-WHERE memory_id NOT IN (SELECT id FROM memories)
-UNION ALL
-SELECT 'superseded by a memory that does not say so', m.id
-FROM memories AS m
-LEFT JOIN memories AS newer ON newer.id = m.superseded_by
-WHERE m.superseded_by IS NOT NULL AND newer.id IS NOT NULL AND newer.supersedes IS DISTINCT FROM m.id
-UNION ALL
 SELECT 'more than one chosen model, or none', string_agg(name, ', ')
 FROM models
 HAVING count(*) > 0 AND count(*) FILTER (chosen) <> 1;
+
+-- name: check_sequences
+-- Conversations whose messages are not one after the other, or that would go on elsewhere than after the last.
+SELECT 'messages are not numbered 1 to ' || (any_value(c.next_seq) - 1) AS fault, c.id AS subject
+FROM conversations AS c
+LEFT JOIN messages AS m ON m.conversation_id = c.id
+GROUP BY c.id
+HAVING count(m.id) <> any_value(c.next_seq) - 1 OR count(DISTINCT m.seq) <> count(m.id) OR coalesce(min(m.seq), 1) <> 1
+UNION ALL
+SELECT 'conversation goes on elsewhere than after its last message', c.id
+FROM conversations AS c
+LEFT JOIN messages AS m ON m.conversation_id = c.id AND m.seq = c.next_seq - 1
+WHERE c.last_session_no IS DISTINCT FROM m.session_no OR c.last_place IS DISTINCT FROM m.place
+   OR c.last_session IS DISTINCT FROM m.session OR c.last_said_at IS DISTINCT FROM m.said_at;
 
 -- name: check_macros
 -- Macros in the file. One that is not Mallard's could stand in the way of a formula, or of a built-in function; those of an index that

@@ -41,14 +41,6 @@ SELECT 'message that is under two summaries', id
 FROM standing
 WHERE leaves > 1
 UNION ALL
-SELECT 'message that is set aside at no time, or at a time but not set aside', id
-FROM messages
-WHERE (set_aside IS NULL) <> (set_aside_at IS NULL)
-UNION ALL
-SELECT 'message whose tokens are not counted', id
-FROM messages
-WHERE coalesce(tokens, -1) < 0
-UNION ALL
 SELECT 'context item that refers to nothing of its conversation', ref
 FROM items
 WHERE owner IS DISTINCT FROM conversation_id
@@ -78,9 +70,11 @@ FROM (
         SELECT conversation_id, first_seq, NULL, last_seq FROM summaries
     )
 )
-WHERE ref IS NOT NULL AND position <= covered
-UNION ALL
-SELECT 'two active conversations of one name', name
+WHERE ref IS NOT NULL AND position <= covered;
+
+-- name: check_conversations
+-- Contradictions about conversations, and what stands of them elsewhere.
+SELECT 'two active conversations of one name' AS fault, name AS subject
 FROM conversations
 WHERE active
 GROUP BY name
@@ -280,6 +274,10 @@ FROM (
     SELECT raw_sha256 FROM parts WHERE raw_sha256 IS NOT NULL
 )
 WHERE sha256 NOT IN (SELECT sha256 FROM payloads)
+UNION ALL
+SELECT 'content that is missing', sha256
+FROM payloads
+WHERE content IS NULL AND bytes BETWEEN 1 AND 16 * 1024 * 1024  -- a longer one lies in the folder
 UNION ALL
 SELECT 'content that nobody refers to', sha256
 FROM payloads

@@ -40,13 +40,13 @@ CREATE OR REPLACE TEMP TABLE asked_conversations (name VARCHAR);
 -- What the index is asked: word counts the words of the question, share is what a term adds to the frequency of its word: 1 for
 -- the word itself, less for a related one, 0 for one that is only counted.
 CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUBLE);
--- The question's vector, or an empty list, and whether words are asked too.
-CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN);
+-- The question's vector, or an empty list; whether words are asked too; and the cosine that random text reaches, 0 where nobody knows it.
+CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN, chance DOUBLE);
 CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
 CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
 CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
--- Candidates in their order; a cosine that is NULL could not be known.
-CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE);
+-- Candidates in their order; a cosine that is NULL could not be known, dropped is the stage that did so before.
+CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE, dropped VARCHAR);
 -- Documents that are shown.
 CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER);
 

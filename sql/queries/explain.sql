@@ -55,7 +55,7 @@ WHERE outside = [] OR doc_no = $missed::INTEGER;
 INSERT INTO temp.main.word_hits
 SELECT p.doc_no, a.word, a.term, a.share, p.tf, s.length, r.idf, r.average_length
 FROM temp.main.asked_terms AS a
-JOIN terms AS t USING (term)
+JOIN terms AS t ON t.hash = word_hash(a.term)
 JOIN postings AS p USING (term_no)
 JOIN temp.main.sifted AS s USING (doc_no)
 JOIN temp.main.word_rarity AS r ON r.word = a.word AND r.kind = p.kind

@@ -17,9 +17,8 @@ INSTALL fts;
 -- Room for the texts; one that is doubled has every term twice as often as it counts.
 CREATE OR REPLACE TEMP TABLE fts_texts (kind VARCHAR, doc_no INTEGER, doubled BOOLEAN, text VARCHAR);
 
--- name: fts_source
--- The texts of a kind, doubled either all or none, from which the extension makes its index. What a transaction writes to the file
--- and drops again would stay there for ever: hence a temporary table. So would the tables of a schema that is dropped whole.
+-- name: fts_drop
+-- Table by table: those of a schema that is dropped whole would stay in the file for ever.
 DROP TABLE IF EXISTS fts_main_{kind}_texts.docs;
 DROP TABLE IF EXISTS fts_main_{kind}_texts.terms;
 DROP TABLE IF EXISTS fts_main_{kind}_texts.dict;
@@ -27,6 +26,10 @@ DROP TABLE IF EXISTS fts_main_{kind}_texts.fields;
 DROP TABLE IF EXISTS fts_main_{kind}_texts.stats;
 DROP TABLE IF EXISTS fts_main_{kind}_texts.stopwords;
 DROP TABLE IF EXISTS fts_main_{kind}_texts.scale;
+
+-- name: fts_source
+-- The texts of a kind, doubled either all or none, from which the extension makes its index. What a transaction writes to the file
+-- and drops again would stay there for ever: hence a temporary table.
 CREATE TEMP TABLE {kind}_texts AS
 SELECT doc_no, CASE WHEN scale = 2 AND NOT doubled THEN text || ' ' || text ELSE text END AS text, scale
 FROM temp.main.fts_texts
@@ -130,7 +133,7 @@ WITH hits AS (
     SELECT p.term_no, p.doc_no, p.tf
     FROM terms AS t
     JOIN postings AS p USING (term_no)
-    WHERE t.term IN (SELECT unnest($terms::VARCHAR[])) AND p.kind = $kind::document_kind
+    WHERE t.hash IN (SELECT word_hash(unnest($terms::VARCHAR[]))) AND p.kind = $kind::document_kind
 ),
 rarity AS (
     SELECT h.term_no, idf(s.documents, count(*)) AS idf, s.length / s.documents AS average_length

@@ -33,7 +33,7 @@ SELECT id, scope FROM conversations WHERE id = $id OR session_key = $session_key
 -- Documents that have words of the pattern, and all those they must have: the best of each kind, or the newest. How rare a word is, and how
 -- long documents are, is counted among those asked.
 WITH asked AS MATERIALIZED (
-    SELECT t.term_no, a.word, a.year, a.month, a.day FROM terms AS t JOIN temp.main.grep_words AS a USING (term)
+    SELECT t.term_no, a.word, a.year, a.month, a.day FROM terms AS t JOIN temp.main.grep_words AS a ON t.hash = word_hash(a.term)
 ),
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.created_at

@@ -42,6 +42,15 @@ FROM memories AS m
 WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])
 ORDER BY doc_no;
 
+-- name: memories_numbered
+-- The memories of documents {from} to {to}, in the order they were recorded; what the index is made anew from.
+SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
+                     history::VARCHAR AS history, extra::VARCHAR AS extra),
+    NULL::VARCHAR AS relations
+FROM memories AS m
+WHERE doc_no BETWEEN {from} AND {to}
+ORDER BY doc_no;
+
 -- name: memory_seats
 -- The last stand in the talk of these source sessions. A memory that was moved to another scope since keeps its place in the session,
 -- and no other may have it.

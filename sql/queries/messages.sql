@@ -60,12 +60,13 @@ WHERE conversation_id = $conversation_id AND seq >= $from
 ORDER BY seq
 LIMIT $limit;
 
--- name: message_all
--- Every message with its scope, in the order it was recorded; what the index is made anew from.
+-- name: messages_numbered
+-- The messages of documents {from} to {to} with their scope, in the order they were recorded; what the index is made anew from.
 SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
     tokens, set_aside, set_aside_at, c.scope
 FROM messages AS m
 JOIN conversations AS c ON c.id = m.conversation_id
+WHERE doc_no BETWEEN {from} AND {to}
 ORDER BY doc_no;
 
 -- name: messages_by_id
@@ -81,6 +82,11 @@ SELECT message_id, type, text, call_id, tool, input, output, is_error, file_name
 FROM parts
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ORDER BY seq, ordinal;
+
+-- name: tools_called
+-- Which tools these calls of a conversation are of.
+SELECT call_id, tool FROM parts
+WHERE conversation_id = $conversation_id AND type = 'tool_call' AND tool IS NOT NULL AND call_id = ANY ($calls::VARCHAR[]);
 
 -- name: part_of_messages
 -- Blocks of these messages, as the index wants them.

@@ -6,8 +6,8 @@ INSERT INTO payloads VALUES ($sha256, $bytes, $content::BLOB) ON CONFLICT DO NOT
 SELECT bytes, content FROM payloads WHERE sha256 = $sha256;
 
 -- name: payloads_apart
--- Those that lie in the folder.
-SELECT sha256, bytes FROM payloads WHERE content IS NULL AND bytes > 0 ORDER BY sha256;
+-- Those that lie in the folder: none of 16 MB or less does, and without that condition all others would be read.
+SELECT sha256, bytes FROM payloads WHERE bytes > 16 * 1024 * 1024 AND content IS NULL ORDER BY sha256;
 
 -- name: payloads_unused
 -- Of these, the ones that no row names.

@@ -59,7 +59,7 @@ WHERE m.set_aside = ANY ($reasons::VARCHAR[]) AND m.set_aside_at <= $before::TIM
 ORDER BY m.conversation_id, m.seq;
 
 -- name: documents_of_conversation
-SELECT doc_no, kind FROM documents WHERE conversation_id = $conversation_id;
+SELECT doc_no, kind, owner_id FROM documents WHERE conversation_id = $conversation_id;
 
 -- name: purge_list
 -- All messages of a conversation.

@@ -34,7 +34,7 @@ eligible AS MATERIALIZED (
 
 few AS MATERIALIZED (SELECT true AS are_few FROM eligible HAVING count(*) BETWEEN 1 AND 5000),
 asked AS MATERIALIZED (
-    SELECT t.term_no, a.word FROM terms AS t JOIN temp.main.asked_terms AS a USING (term)
+    SELECT t.term_no, a.word FROM terms AS t JOIN temp.main.asked_terms AS a ON t.hash = word_hash(a.term)
 ),
 nearby AS MATERIALIZED (  -- of few documents, all postings; they lie together in the file
     SELECT p.term_no, p.kind
@@ -112,7 +112,7 @@ many AS MATERIALIZED (SELECT true AS are_many FROM eligible HAVING count(*) > 50
 asked AS MATERIALIZED (
     SELECT t.term_no, a.word, a.share
     FROM terms AS t
-    JOIN temp.main.asked_terms AS a USING (term)
+    JOIN temp.main.asked_terms AS a ON t.hash = word_hash(a.term)
     WHERE a.share > 0 AND NOT (SELECT fts FROM temp.main.asking)
 ),
 nearby AS MATERIALIZED (  -- of few documents, all postings; they lie together in the file
@@ -258,7 +258,8 @@ joined AS MATERIALIZED (
             WHEN a.v = [] THEN coalesce(n.lexical_score, 0)
             WHEN NOT a.by_words THEN n.vector_score
             ELSE fuse(n.vector_score, n.lexical_score, w.vector, w.lexical)
-        END AS relevance
+        END AS relevance,
+        by_chance(n.raw, n.session_score, n.cosine, n.near_cosine, n.date_score, a.chance) AS by_chance
     FROM normalised AS n
     CROSS JOIN temp.main.weighing AS w
     CROSS JOIN temp.main.asked_vector AS a
@@ -273,14 +274,17 @@ fused AS MATERIALIZED (
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined CROSS JOIN temp.main.weighing AS w WHERE asks AND w.reply > 0) AS p USING (session_no, place)
 ),
 placed AS (
-    SELECT *, row_number() OVER (ORDER BY fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position
+    SELECT *, row_number() OVER (ORDER BY by_chance, fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position
     FROM fused
 ),
 totals AS (
-    SELECT count(*) AS candidates, count(cosine) AS with_vector, count(raw) AS with_words, min(fused) AS lowest, max(fused) AS highest FROM fused
+    SELECT count(*) AS candidates, count(cosine) AS with_vector, count(raw) AS with_words, min(fused) AS lowest, max(fused) AS highest,
+        count(*) FILTER (by_chance) AS by_chance, min(fused) FILTER (NOT by_chance) AS lowest_left, max(fused) FILTER (NOT by_chance) AS highest_left
+    FROM fused
 )
 SELECT p.doc_no, p.cosine, p.near_cosine, p.raw, p.vector_score, p.lexical_score, p.session_score, p.date_score, p.speaker_score, p.reply_score,
-    p.tells, p.ends_asking, p.fused, t.candidates, t.with_vector, t.with_words, t.lowest, t.highest
+    p.tells, p.ends_asking, p.fused, CASE WHEN p.by_chance THEN 'chance' END AS dropped,
+    t.candidates, t.with_vector, t.with_words, t.lowest, t.highest, t.by_chance, coalesce(t.lowest_left, 0), coalesce(t.highest_left, 0)
 FROM placed AS p
 CROSS JOIN totals AS t
 CROSS JOIN temp.main.asking AS q

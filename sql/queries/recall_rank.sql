@@ -4,9 +4,10 @@
 -- Takes the candidates offered through every stage after fusion. Each has one column per stage and, where a stage dropped it,
 -- that stage's name; rank counts those that are left, the ones diversity deferred last.
 WITH entered AS (
-    SELECT g.*, d.kind, d.tier, d.created_at, d.characters, d.noise,
+    SELECT g.* EXCLUDE (dropped), d.kind, d.tier, d.created_at, d.characters, d.noise,
         m.importance, m.confidence, m.access_count, m.last_accessed_at, m.temporal_type, q.asked_at, q.rerankable, q.hits,
-        CASE WHEN g.fused < w.min_score THEN 'min_score'
+        CASE WHEN g.dropped IS NOT NULL THEN g.dropped
+             WHEN g.fused < w.min_score THEN 'min_score'
              WHEN m.valid_until <= q.asked_at THEN 'expired' END AS dropped
     FROM temp.main.offered AS g
     CROSS JOIN temp.main.asking AS q

@@ -1,6 +1,6 @@
--- name: recover_attach
--- Opens the copy of a damaged file beside a new one.
-ATTACH '{path}' AS damaged (READ_ONLY, TYPE duckdb);
+-- name: attach_old
+-- Opens a file that is only read beside a new one.
+ATTACH '{path}' AS old (READ_ONLY, TYPE duckdb);
 
 -- name: recover_tables
 -- The tables of a damaged file, with as many rows as were ever added.
@@ -9,25 +9,25 @@ FROM duckdb_tables() AS t
 JOIN (
     SELECT table_oid, list(column_name ORDER BY column_index) AS names, list(column_name) FILTER (is_nullable) AS optional
     FROM duckdb_columns()
-    WHERE database_name = 'damaged'
+    WHERE database_name = 'old'
     GROUP BY table_oid
 ) AS c USING (table_oid)
-WHERE t.database_name = 'damaged' AND t.schema_name = 'main' AND NOT t.internal
+WHERE t.database_name = 'old' AND t.schema_name = 'main' AND NOT t.internal
 ORDER BY t.table_name;
 
 -- name: recover_count
 -- How many rows of a range there are.
-SELECT count(*) FROM damaged.main.{table} WHERE rowid >= {from} AND rowid < {to};
+SELECT count(*) FROM old.main.{table} WHERE rowid >= {from} AND rowid < {to};
 
 -- name: recover_copy
 -- Copies a stretch of rows.
 INSERT INTO mallard.main.{table} ({columns})
-SELECT {columns} FROM damaged.main.{table} WHERE rowid >= {from} AND rowid < {to}
+SELECT {columns} FROM old.main.{table} WHERE rowid >= {from} AND rowid < {to}
 
 -- name: recover_copy_believed
 -- The same of blocks that are damaged: rows whose text is none stay out.
 INSERT INTO mallard.main.{table} ({columns})
-SELECT {columns} FROM (SELECT {columns} FROM damaged.main.{table} WHERE rowid >= {from} AND rowid < {to}) AS t
+SELECT {columns} FROM (SELECT {columns} FROM old.main.{table} WHERE rowid >= {from} AND rowid < {to}) AS t
 WHERE try(decode(encode(t::VARCHAR))) IS NOT NULL
 
 -- name: recover_keyed
@@ -36,22 +36,22 @@ ON CONFLICT DO NOTHING
 
 -- name: recover_column
 -- Reads a column of a range.
-SELECT bit_xor(hash({column})) FROM damaged.main.{table} WHERE rowid >= {from} AND rowid < {to};
+SELECT bit_xor(hash({column})) FROM old.main.{table} WHERE rowid >= {from} AND rowid < {to};
 
 -- name: recover_keys
 -- What the rows of a range are known by.
-SELECT {column}::VARCHAR FROM damaged.main.{table} WHERE rowid >= {from} AND rowid < {to} AND {column} IS NOT NULL LIMIT {limit};
+SELECT {column}::VARCHAR FROM old.main.{table} WHERE rowid >= {from} AND rowid < {to} AND {column} IS NOT NULL LIMIT {limit};
 
 -- name: recover_version
 -- How many migrations a damaged file has had.
-SELECT count(*) FROM damaged.main.migrations;
+SELECT count(*) FROM old.main.migrations;
 
 -- name: recover_models
 -- The model whose vectors a damaged file has, if all that is said of it can be read and is true of them.
 SELECT n, dims
-FROM damaged.main.models AS m
+FROM old.main.models AS m
 WHERE chosen AND hash(m) IS NOT NULL AND ('vectors_' || n, 'FLOAT[' || dims || ']') IN (
-    SELECT (table_name, data_type) FROM duckdb_columns() WHERE database_name = 'damaged' AND column_name = 'v'
+    SELECT (table_name, data_type) FROM duckdb_columns() WHERE database_name = 'old' AND column_name = 'v'
 );
 
 -- name: recover_other_models
@@ -81,7 +81,7 @@ WHERE id = ANY ($ids::VARCHAR[]);
 -- name: recover_groups
 -- How many rows lie together in each group of a table.
 SELECT sum(count)::BIGINT
-FROM pragma_storage_info('damaged.main.{name}')
+FROM pragma_storage_info('old.main.{name}')
 WHERE column_id = 0 AND segment_type = 'VALIDITY'
 GROUP BY row_group_id
 ORDER BY row_group_id;

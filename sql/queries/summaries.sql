@@ -21,12 +21,13 @@ FROM summaries
 WHERE conversation_id = $conversation_id
 ORDER BY first_seq, depth DESC, id;
 
--- name: summary_all
--- Every summary with its scope; what the index is made anew from.
+-- name: summaries_numbered
+-- The summaries of documents {from} to {to} with their scope; what the index is made anew from.
 SELECT s.id, doc_no, conversation_id, caller_key, kind, depth, text, tokens, first_seq, last_seq, earliest_at, latest_at, messages, source_tokens,
     descendants, descendant_tokens, model, level, fallback, attempts, file_ids, s.created_at, updated_at, c.scope
 FROM summaries AS s
 JOIN conversations AS c ON c.id = s.conversation_id
+WHERE doc_no BETWEEN {from} AND {to}
 ORDER BY doc_no;
 
 -- name: summary_sources

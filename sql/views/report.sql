@@ -9,7 +9,7 @@ SELECT id, text, category, scope, tier, state, layer, importance, confidence, cr
         WHEN valid_until <= current_timestamp AT TIME ZONE 'UTC' THEN 'expired'
         ELSE 'current'
     END AS standing,
-    access_count, last_accessed_at, supersedes, superseded_by, source, source_session
+    access_count, last_accessed_at, supersedes, superseded_by, source, source_session, recorded_at
 FROM main.memories
 WHERE retired_at IS NULL;
 
@@ -22,7 +22,7 @@ WHERE retired_at IS NOT NULL;
 -- Turns of talk in their order.
 CREATE OR REPLACE VIEW report.messages AS
 SELECT m.id, c.name AS conversation, c.scope, m.seq, m.session, m.role, m.speaker, m.text, m.caption, m.said_at,
-    m.tokens, m.set_aside, m.set_aside_at
+    m.tokens, m.set_aside, m.set_aside_at, m.recorded_at
 FROM main.messages AS m
 JOIN main.conversations AS c ON c.id = m.conversation_id;
 

@@ -1,8 +1,6 @@
-package engine
+package door
 
 import (
-	"context"
-	"database/sql"
 	_ "embed"
 	"strings"
 	"sync"
@@ -10,10 +8,10 @@ import (
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
-//go:embed query_names.txt
+//go:embed names.txt
 var queryNamesText string
 
-// queryNames are what any query may name, by the section of query_names.txt, in small letters.
+// queryNames are what any query may name, by the section of names.txt, in small letters.
 var queryNames = sync.OnceValue(func() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	var section map[string]bool
@@ -37,42 +35,31 @@ var queryNames = sync.OnceValue(func() map[string]map[string]bool {
 // functionSections are those whose names may stand in an expression.
 var functionSections = []string{"operators", "aggregates and windows", "functions", "lists, maps, structs", "macros of the system", "JSON", "by syntax"}
 
-// nameable is what a query of this file may name: what is in its catalog, and what is in every DuckDB.
-type nameable struct {
+// Names are what a query of a file may name: what is in its catalog, and what is in every DuckDB.
+type Names struct {
 	tables map[[2]string]int // columns of tables and views, by schema and name
 	types  map[string]bool
 }
 
-// nameable reads the file's catalog, as the transaction sees it.
-func (c *connection) nameable(ctx context.Context) (nameable, error) {
-	n := nameable{map[[2]string]int{}, map[string]bool{}}
+// NewNames are those that every query may name.
+func NewNames() Names {
+	n := Names{map[[2]string]int{}, map[string]bool{}}
 	for name := range queryNames()["views of the system"] {
-		n.tables[[2]string{"main", name}] = systemColumns
+		n.AddTable("main", name, systemColumns)
 	}
 	for name := range queryNames()["information_schema"] {
-		n.tables[[2]string{"information_schema", name}] = systemColumns
+		n.AddTable("information_schema", name, systemColumns)
 	}
-	err := c.each(ctx, "nameable_tables", func(rows *sql.Rows) error {
-		var schema, name string
-		var columns int
-		if err := rows.Scan(&schema, &name, &columns); err != nil {
-			return err
-		}
-		n.tables[[2]string{strings.ToLower(schema), strings.ToLower(name)}] = columns
-		return nil
-	})
-	if err != nil {
-		return n, err
-	}
-	return n, c.each(ctx, "nameable_types", func(rows *sql.Rows) error {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
-		n.types[strings.ToLower(name)] = true
-		return nil
-	})
+	return n
 }
+
+// AddTable adds a table or view, with as many columns.
+func (n Names) AddTable(schema, name string, columns int) {
+	n.tables[[2]string{strings.ToLower(schema), strings.ToLower(name)}] = columns
+}
+
+// AddType adds a type.
+func (n Names) AddType(name string) { n.types[strings.ToLower(name)] = true }
 
 // systemColumns is about how many columns a view of the system has.
 const systemColumns = 20
@@ -85,7 +72,7 @@ func noFile(name string) bool { return name != "" && !strings.ContainsAny(name, 
 
 // table finds a table or view by its qualified name, and tells how many columns it has. Names of one schema and a table may also be those of
 // the catalog and a table.
-func (n nameable) table(catalog, schema, name string) (columns int, ok bool) {
+func (n Names) table(catalog, schema, name string) (columns int, ok bool) {
 	catalog, schema, name = strings.ToLower(catalog), strings.ToLower(schema), strings.ToLower(name)
 	if catalog == "" && schema == ownCatalog {
 		catalog, schema = ownCatalog, ""
@@ -101,7 +88,7 @@ func (n nameable) table(catalog, schema, name string) (columns int, ok bool) {
 }
 
 // hasSchema reports whether a schema is one whose tables can be listed.
-func (n nameable) hasSchema(catalog, schema string) bool {
+func (n Names) hasSchema(catalog, schema string) bool {
 	catalog, schema = strings.ToLower(catalog), strings.ToLower(schema)
 	if catalog == "" && schema == ownCatalog {
 		return true
@@ -118,7 +105,7 @@ func (n nameable) hasSchema(catalog, schema string) bool {
 }
 
 // function reports whether an expression may call it: one of DuckDB that is listed, a macro of ours, or one that the text extension made.
-func (n nameable) function(catalog, schema, name string) bool {
+func (n Names) function(catalog, schema, name string) bool {
 	catalog, schema, name = strings.ToLower(catalog), strings.ToLower(schema), strings.ToLower(name)
 	switch {
 	case catalog != "" && catalog != ownCatalog && catalog != "system":
@@ -139,13 +126,13 @@ func (n nameable) function(catalog, schema, name string) bool {
 }
 
 // tableFunction reports whether rows may be made by it.
-func (n nameable) tableFunction(catalog, schema, name string) bool {
+func (n Names) tableFunction(catalog, schema, name string) bool {
 	known := queryNames()["table functions"]
 	return catalog == "" && (schema == "" || strings.EqualFold(schema, "main")) && known[strings.ToLower(name)]
 }
 
 // typeName reports whether a value may be cast to it.
-func (n nameable) typeName(catalog, schema, name string) bool {
+func (n Names) typeName(catalog, schema, name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), " ", "_")
 	known := queryNames()["types"][name] || n.types[name]
 	return known && (catalog == "" || catalog == ownCatalog || catalog == "system") && (schema == "" || schema == "main" || schema == ownCatalog)

@@ -1,49 +1,41 @@
-package engine
+package door
 
 import (
-	"context"
-	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // node is a part of a syntax tree, as DuckDB's json_serialize_sql gives it.
 type node = map[string]any
 
-// harmless refuses all but a single SELECT that names only what it may, and makes nothing of unreasonable size. It judges the syntax tree, not the
-// text: comments, quotes and case are gone from it.
-func (c *connection) harmless(ctx context.Context, query string) error {
-	if err := checkQueryText(query); err != nil {
-		return err
-	}
-	var serialized string
-	if _, err := c.one(ctx, "parse", []any{&serialized}, sql.Named("sql", query)); err != nil {
-		return err
-	}
+// Judge refuses a statement, whose syntax tree is what json_serialize_sql made of it, that is not a single SELECT, names more than it may, or makes
+// something of unreasonable size of nothing. It judges the tree, not the text: comments, quotes and case are gone from it.
+func Judge(query, serialized string, names Names) error {
 	var tree struct {
 		Error      bool   `json:"error"`
 		Type       string `json:"error_type"`
 		Message    string `json:"error_message"`
 		Statements []any  `json:"statements"`
 	}
-	if err := decode([]byte(serialized), &tree); err != nil {
-		return fmt.Errorf("%w: sql: %v", ErrInvalid, err)
+	d := json.NewDecoder(strings.NewReader(serialized))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return fmt.Errorf("%w: sql: %v", fault.ErrInvalid, err)
 	}
 	if tree.Error && tree.Type == "not implemented" { // what it can't serialize is no SELECT
-		return invalid("sql", query, "one SELECT")
+		return fault.Invalid("sql", query, "one SELECT")
 	}
 	if tree.Error {
-		return fmt.Errorf("%w (%s)", invalid("sql", query, "one SELECT"), tree.Message)
+		return fmt.Errorf("%w (%s)", fault.Invalid("sql", query, "one SELECT"), tree.Message)
 	}
 	if len(tree.Statements) != 1 {
-		return invalid("sql", query, "one SELECT")
+		return fault.Invalid("sql", query, "one SELECT")
 	}
-	names, err := c.nameable(ctx)
-	if err != nil {
-		return err
-	}
-	j := judge{nameable: names, ctes: map[string]bool{}}
+	j := judge{Names: names, ctes: map[string]bool{}}
 	j.note(tree.Statements[0])
 	if err := j.inspect(tree.Statements[0], 0); err != nil {
 		return err
@@ -53,7 +45,7 @@ func (c *connection) harmless(ctx context.Context, query string) error {
 
 // judge holds the names in a statement against those that are allowed.
 type judge struct {
-	nameable
+	Names
 	ctes map[string]bool // that the statement defines, wherever
 }
 
@@ -77,7 +69,7 @@ func (j *judge) note(tree any) {
 const maxTreeDepth = 120
 
 // kinds of parts that a statement may have beside expressions. A kind that is not here is refused, as one of a newer DuckDB would be.
-var queryKinds = strings.Fields(`SELECT_NODE SET_OPERATION_NODE RECURSIVE_CTE_NODE CTE_NODE
+var kinds = strings.Fields(`SELECT_NODE SET_OPERATION_NODE RECURSIVE_CTE_NODE CTE_NODE
 	EMPTY BASE_TABLE SUBQUERY JOIN EXPRESSION_LIST PIVOT SHOW_REF
 	LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ORDER_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT DEFAULT ASCENDING ASC DESCENDING DESC
 	ARRAY_TYPE_INFO DECIMAL_TYPE_INFO ENUM_TYPE_INFO GENERIC_TYPE_INFO LIST_TYPE_INFO STRING_TYPE_INFO STRUCT_TYPE_INFO UNBOUND_TYPE_INFO`)
@@ -93,7 +85,7 @@ func (j *judge) inspect(tree any, depth int) error {
 			depth++
 		}
 		if depth > maxTreeDepth {
-			return fmt.Errorf("%w: sql has parts in parts more than %d deep, such as a + b + c; allowed: %d", ErrInvalid, maxTreeDepth, maxTreeDepth)
+			return fmt.Errorf("%w: sql has parts in parts more than %d deep, such as a + b + c; allowed: %d", fault.ErrInvalid, maxTreeDepth, maxTreeDepth)
 		}
 		if word(n, "type") == "TABLE_FUNCTION" {
 			return j.source(n, depth)
@@ -115,7 +107,7 @@ func (j *judge) source(n node, depth int) error {
 	call, _ := n["function"].(node)
 	name := word(call, "function_name")
 	if word(call, "class") != "FUNCTION" || !j.tableFunction(word(call, "catalog"), word(call, "schema"), name) {
-		return invalid("sql", name, "these table functions: "+section("table functions"))
+		return fault.Invalid("sql", name, "these table functions: "+section("table functions"))
 	}
 	for field, child := range n {
 		if field == "function" {
@@ -138,7 +130,7 @@ func (j *judge) part(n node) error {
 		return j.logicalType(n, id)
 	}
 	if enum := word(n, "pivot_enum"); enum != "" && !j.typeName("", "", enum) {
-		return invalid("sql", enum, "types of this file")
+		return fault.Invalid("sql", enum, "types of this file")
 	}
 	switch {
 	case kind == "":
@@ -147,8 +139,8 @@ func (j *judge) part(n node) error {
 		return j.baseTable(n)
 	case kind == "SHOW_REF":
 		return j.show(n)
-	case !slices.Contains(queryKinds, kind):
-		return invalid("sql", kind, "SELECT over the tables and views of this file")
+	case !slices.Contains(kinds, kind):
+		return fault.Invalid("sql", kind, "SELECT over the tables and views of this file")
 	}
 	return nil
 }
@@ -156,13 +148,13 @@ func (j *judge) part(n node) error {
 func (j *judge) baseTable(n node) error {
 	catalog, schema, name := word(n, "catalog_name"), word(n, "schema_name"), word(n, "table_name")
 	if n["at_clause"] != nil {
-		return invalid("sql", "AT", "the file as it is now; for the past ask `valid_from` and its like")
+		return fault.Invalid("sql", "AT", "the file as it is now; for the past ask `valid_from` and its like")
 	}
 	if _, ok := j.table(catalog, schema, name); ok || catalog == "" && schema == "" && j.ctes[strings.ToLower(name)] {
 		return nil
 	}
 	whole := strings.Trim(strings.Join([]string{catalog, schema, name}, "."), ".")
-	return invalid("sql", whole, "tables and views of this file, such as report.memories; no file names")
+	return fault.Invalid("sql", whole, "tables and views of this file, such as report.memories; no file names")
 }
 
 // show judges SHOW; what is described or summarised is a query of its own.
@@ -173,17 +165,17 @@ func (j *judge) show(n node) error {
 	name := strings.Trim(word(n, "table_name"), `"`)
 	if word(n, "show_type") == "SHOW_FROM" {
 		if !j.hasSchema(word(n, "catalog_name"), word(n, "schema_name")) {
-			return invalid("sql", "SHOW TABLES FROM "+word(n, "schema_name"), "schemas of this file")
+			return fault.Invalid("sql", "SHOW TABLES FROM "+word(n, "schema_name"), "schemas of this file")
 		}
 	} else if name != "tables" && name != "__show_tables_expanded" {
-		return invalid("sql", "SHOW "+name, "SHOW TABLES, SHOW ALL TABLES, SHOW TABLES FROM a schema")
+		return fault.Invalid("sql", "SHOW "+name, "SHOW TABLES, SHOW ALL TABLES, SHOW TABLES FROM a schema")
 	}
 	return nil
 }
 
 func (j *judge) expression(n node, class string) error {
 	if !slices.Contains(expressionClasses, class) {
-		return invalid("sql", strings.ToLower(class), "a statement without parameters")
+		return fault.Invalid("sql", strings.ToLower(class), "a statement without parameters")
 	}
 	switch class {
 	case "TYPE":
@@ -197,12 +189,12 @@ func (j *judge) expression(n node, class string) error {
 func (j *judge) call(n node) error {
 	catalog, schema, name := word(n, "catalog"), word(n, "schema"), word(n, "function_name")
 	if !j.function(catalog, schema, name) {
-		return invalid("sql", name, "functions without effects, over this file alone; docs/decisions/0003 says which")
+		return fault.Invalid("sql", name, "functions without effects, over this file alone; docs/decisions/0003 says which")
 	}
 	if args := list(n, "children"); slices.Contains(callsByName, strings.ToLower(name)) && len(args) > 1 {
 		aggregate, ok := constantText(args[1])
 		if !ok || !queryNames()["aggregates and windows"][strings.ToLower(aggregate)] {
-			return invalid("sql", name, "the name of an aggregate function as its second argument, not computed")
+			return fault.Invalid("sql", name, "the name of an aggregate function as its second argument, not computed")
 		}
 	}
 	return nil
@@ -221,7 +213,7 @@ func (j *judge) logicalType(n node, id string) error {
 
 func (j *judge) namedType(catalog, schema, name string) error {
 	if !j.typeName(catalog, schema, name) {
-		return invalid("sql", name, "types: "+section("types"))
+		return fault.Invalid("sql", name, "types: "+section("types"))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package engine
+package door
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Limits of what a statement grows into. DuckDB's binder repeats what a column's other name stands for wherever that is used, and a macro's arguments, so
@@ -29,11 +31,11 @@ type growth struct {
 
 // meter measures one statement.
 type meter struct {
-	names nameable
+	names Names
 	ctes  map[string]growth
 }
 
-func measure(names nameable, tree any) error {
+func measure(names Names, tree any) error {
 	m := meter{names, map[string]growth{}}
 	_, err := m.of(tree, nil)
 	return err
@@ -91,15 +93,15 @@ func (m *meter) of(tree any, aliases map[string]growth) (growth, error) {
 func (g growth) check() error {
 	switch {
 	case g.planned > maxPlanned:
-		return fmt.Errorf("%w: sql grows to more than %d parts when names, macros and subqueries in each other are written out; allowed: %d", ErrInvalid, maxPlanned, maxPlanned)
+		return fmt.Errorf("%w: sql grows to more than %d parts when names, macros and subqueries in each other are written out; allowed: %d", fault.ErrInvalid, maxPlanned, maxPlanned)
 	case g.width > maxWidth:
-		return fmt.Errorf("%w: sql makes more than %d columns; allowed: %d", ErrInvalid, maxWidth, maxWidth)
+		return fmt.Errorf("%w: sql makes more than %d columns; allowed: %d", fault.ErrInvalid, maxWidth, maxWidth)
 	case g.joins > maxJoins:
-		return fmt.Errorf("%w: sql joins more than %d tables at once; allowed: %d", ErrInvalid, maxJoins, maxJoins)
+		return fmt.Errorf("%w: sql joins more than %d tables at once; allowed: %d", fault.ErrInvalid, maxJoins, maxJoins)
 	case g.rows > maxRows:
-		return fmt.Errorf("%w: sql makes more than %d rows with range, generate_series or repeat; allowed: %d, the calls of a statement multiplied", ErrInvalid, maxRows, maxRows)
+		return fmt.Errorf("%w: sql makes more than %d rows with range, generate_series or repeat; allowed: %d, the calls of a statement multiplied", fault.ErrInvalid, maxRows, maxRows)
 	case g.value > maxValue:
-		return fmt.Errorf("%w: sql makes values of more than %d characters or elements with repeat, lpad, range and the like; allowed: %d, those of one row added and those in each other multiplied", ErrInvalid, maxValue, maxValue)
+		return fmt.Errorf("%w: sql makes values of more than %d characters or elements with repeat, lpad, range and the like; allowed: %d, those of one row added and those in each other multiplied", fault.ErrInvalid, maxValue, maxValue)
 	}
 	return nil
 }
@@ -312,7 +314,7 @@ func (m *meter) sample(n node) error {
 	}
 	value, _ := sample["sample_size"].(node)
 	if size, ok := constantValue(value["value"]); !ok || size > maxRows {
-		return fmt.Errorf("%w: sql takes a sample of more than %d rows; allowed: %d", ErrInvalid, maxRows, maxRows)
+		return fmt.Errorf("%w: sql takes a sample of more than %d rows; allowed: %d", fault.ErrInvalid, maxRows, maxRows)
 	}
 	return nil
 }

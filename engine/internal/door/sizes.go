@@ -1,4 +1,4 @@
-package engine
+package door
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // sizedArguments are functions whose argument of that place, from 0, says how large a value they make.
@@ -22,14 +24,14 @@ func optionalSize(name string) bool {
 }
 
 // made is how much a call makes: rows for a table function, else elements or characters of a value. Sized is false for a function that makes no more
-// than it is given. Errors: ErrInvalid where the size can't be told before.
+// than it is given. Errors: fault.ErrInvalid where the size can't be told before.
 func made(name string, args []any, rows bool) (size float64, sized bool, err error) {
 	switch {
 	case name == "range" || name == "generate_series":
 		size, ok := seriesLength(args, name == "generate_series")
 		if !ok {
 			return 0, false, fmt.Errorf("%w: sql: %s has bounds that are not constant; allowed: whole numbers, or dates and an interval, as in "+
-				"range(100) or generate_series(DATE '2026-01-01', DATE '2026-12-31', INTERVAL 1 DAY)", ErrInvalid, name)
+				"range(100) or generate_series(DATE '2026-01-01', DATE '2026-12-31', INTERVAL 1 DAY)", fault.ErrInvalid, name)
 		}
 		return size, true, nil
 	case name == "format" || name == "printf":
@@ -41,7 +43,7 @@ func made(name string, args []any, rows bool) (size float64, sized bool, err err
 			size, ok = widths(format)
 		}
 		if !ok || name == "format" && nestedBraces(format) {
-			return 0, false, fmt.Errorf("%w: sql: %s has a pattern or a width that is not constant; allowed: a text with all widths in it", ErrInvalid, name)
+			return 0, false, fmt.Errorf("%w: sql: %s has a pattern or a width that is not constant; allowed: a text with all widths in it", fault.ErrInvalid, name)
 		}
 		return size, true, nil
 	}
@@ -53,7 +55,7 @@ func made(name string, args []any, rows bool) (size float64, sized bool, err err
 		size, ok = constantNumber(args[at])
 	}
 	if !ok || len(args) <= at {
-		return 0, false, fmt.Errorf("%w: sql: %s has a size that is not constant; allowed: a whole number", ErrInvalid, name)
+		return 0, false, fmt.Errorf("%w: sql: %s has a size that is not constant; allowed: a whole number", fault.ErrInvalid, name)
 	}
 	return max(1, size), true, nil
 }

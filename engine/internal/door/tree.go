@@ -1,4 +1,4 @@
-package engine
+package door
 
 import (
 	"encoding/json"

@@ -1,9 +1,11 @@
-package engine
+package door
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // Limits of a query's text. DuckDB's parser takes seconds for a thousand nested brackets, and copies what stands after CASE for each WHEN: of sixteen
@@ -14,10 +16,10 @@ const (
 	maxCaseCopies = 1 << 20 // bytes of operands, copied
 )
 
-// checkQueryText bounds what the parser will have to do. It reads strings, names and comments as DuckDB does, so that nothing in them counts.
-func checkQueryText(query string) error {
+// CheckText bounds what the parser will have to do. It reads strings, names and comments as DuckDB does, so that nothing in them counts.
+func CheckText(query string) error {
 	if len(query) > maxQueryText {
-		return fmt.Errorf("%w: sql has %d bytes; allowed: %d", ErrInvalid, len(query), maxQueryText)
+		return fmt.Errorf("%w: sql has %d bytes; allowed: %d", fault.ErrInvalid, len(query), maxQueryText)
 	}
 	var cases []queryCase
 	depth, copied := 0, 0
@@ -26,7 +28,7 @@ func checkQueryText(query string) error {
 		switch c := rest[0]; {
 		case strings.IndexByte("([{", c) >= 0:
 			if depth++; depth > maxBrackets {
-				return fmt.Errorf("%w: sql has brackets in brackets more than %d deep; allowed: %d", ErrInvalid, maxBrackets, maxBrackets)
+				return fmt.Errorf("%w: sql has brackets in brackets more than %d deep; allowed: %d", fault.ErrInvalid, maxBrackets, maxBrackets)
 			}
 			i++
 		case strings.IndexByte(")]}", c) >= 0:
@@ -43,7 +45,7 @@ func checkQueryText(query string) error {
 			switch {
 			case strings.EqualFold(word, "case"):
 				if last >= 0 && cases[last].whens == 0 {
-					return fmt.Errorf("%w: sql has a CASE between a CASE and its first WHEN; allowed: a CASE within what follows WHEN, THEN or ELSE", ErrInvalid)
+					return fmt.Errorf("%w: sql has a CASE between a CASE and its first WHEN; allowed: a CASE within what follows WHEN, THEN or ELSE", fault.ErrInvalid)
 				}
 				cases = append(cases, queryCase{start: i + n})
 			case strings.EqualFold(word, "when") && last >= 0:
@@ -52,7 +54,7 @@ func checkQueryText(query string) error {
 				}
 				if copied += cases[last].operand; copied > maxCaseCopies {
 					return fmt.Errorf("%w: sql has too long an operand of CASE for so many WHEN; allowed: %d bytes, each WHEN counting the operand again",
-						ErrInvalid, maxCaseCopies)
+						fault.ErrInvalid, maxCaseCopies)
 				}
 			case strings.EqualFold(word, "end") && last >= 0:
 				cases = cases[:last]
