@@ -56,22 +56,25 @@ func (e *Engine) writeThen(ctx context.Context, op string, do func(c *connection
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	e.conn.renew(e.size.Load())
-	grown := e.grown
+	e.writes++
 	err = e.conn.transaction(ctx, "BEGIN TRANSACTION", func() error {
 		e.conn.written = 0
 		return do(e.conn)
 	})
 	if err != nil {
-		e.words.forget() // it may hold numbers that were rolled back
-		e.reserved, e.unmarked, e.grown = nil, false, nil
+		e.rolledBack()
 		return fmt.Errorf("%s: %w", op, e.noted(e.undone(ctx, err)))
-	}
-	if e.grown == grown { // something else was written
-		e.grown = nil
 	}
 	committed()
 	e.keeper.written()
 	return nil
+}
+
+// rolledBack has forgotten what was noted of rows that are not in the file. The caller has the writer's lock.
+func (e *Engine) rolledBack() {
+	for _, forget := range e.forgets {
+		forget()
+	}
 }
 
 // readOnly is ErrReadOnly, or ErrClosed when it is closed as well.

@@ -125,7 +125,7 @@ func (e *Engine) storedMessage(ctx context.Context, c *connection, r AddBlocksRe
 	if err != nil {
 		return nil, err
 	}
-	m := &storedMessage{scope: conversation.Scope, gate: e.opts.Conversation.gateOf(conversation)}
+	m := &storedMessage{scope: conversation.Scope, gate: e.gateOf(conversation)}
 	if m.estimator, err = conversation.estimator(); err != nil {
 		return nil, err
 	}

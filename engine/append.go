@@ -54,7 +54,7 @@ func (e *Engine) appendAll(ctx context.Context, r AppendRequest, left map[int]er
 	if err := cmp.Or(of.validate(), fault.CheckText("title", r.Title), fault.CheckText("parent", r.Parent)); err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
-	if gate := e.opts.Conversation.gate(of); gate != "" {
+	if gate := e.gate(of); gate != "" {
 		return &Appended{Skipped: gate}, nil
 	}
 	messages := make([]*Message, len(r.Messages))
@@ -78,9 +78,13 @@ func (e *Engine) appendAll(ctx context.Context, r AppendRequest, left map[int]er
 
 // grown is a conversation as an Append left it, and what named it: a chat goes on where it was.
 type grown struct {
+	write        int64 // its number
 	of           conversationOf
 	conversation Conversation
 }
+
+// forgetGrown has the next Append look for its conversation.
+func (e *Engine) forgetGrown() { e.grown = nil }
 
 // errUnprepared: a message that was known is not any more, for its conversation was purged or archived meanwhile.
 var errUnprepared = errors.New("message is not prepared")
@@ -112,14 +116,14 @@ func (e *Engine) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 			return err
 		}
 		result.ConversationID = conversation.ID
-		if result.Skipped = e.opts.Conversation.gateOf(conversation); result.Skipped != "" { // it was named by its id
+		if result.Skipped = e.gateOf(conversation); result.Skipped != "" { // it was named by its id
 			return nil
 		}
 		from := conversation.nextSeq
 		if err := e.insertMessages(ctx, c, conversation, messages, taken, result); err != nil {
 			return err
 		}
-		e.grown = &grown{r.conversation(), *conversation}
+		e.grown = &grown{e.writes, r.conversation(), *conversation}
 		if result.Added > 0 && e.opts.Conversation.PruneHeartbeats && slices.ContainsFunc(messages, (*Message).acknowledges) {
 			if result.Heartbeats, err = e.pruneHeartbeats(ctx, c, conversation.ID, from); err != nil {
 				return err

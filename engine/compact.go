@@ -101,7 +101,7 @@ func (e *Engine) Compact(ctx context.Context, r CompactRequest) (*Compacted, err
 		return nil, fmt.Errorf("compact: %w", err)
 	}
 	of := conversationOf{r.Conversation, r.SessionKey, r.SessionID}
-	if gate := e.opts.Conversation.gate(of); gate != "" {
+	if gate := e.gate(of); gate != "" {
 		return &Compacted{Reached: true, Reason: gate}, nil
 	}
 	v, err := e.compactable(ctx, of, r.Agent)
@@ -111,7 +111,7 @@ func (e *Engine) Compact(ctx context.Context, r CompactRequest) (*Compacted, err
 	if v == nil {
 		return &Compacted{Reached: true, Reason: reasonNone}, nil
 	}
-	if gate := e.opts.Conversation.gateOf(v); gate != "" {
+	if gate := e.gateOf(v); gate != "" {
 		return &Compacted{Reached: true, Reason: gate}, nil
 	}
 	release, err := e.compacting.take(ctx, v.ID)
@@ -119,7 +119,7 @@ func (e *Engine) Compact(ctx context.Context, r CompactRequest) (*Compacted, err
 		return nil, fmt.Errorf("compact: %w", err)
 	}
 	defer release()
-	k := &compaction{e: e, v: v, r: r, policy: e.opts.Conversation.policy(), result: &Compacted{ConversationID: v.ID}}
+	k := &compaction{e: e, v: v, r: r, policy: policyOf(e.opts.Conversation), result: &Compacted{ConversationID: v.ID}}
 	if err := k.run(ctx); err != nil {
 		return k.result, fmt.Errorf("compact: %w", err)
 	}
@@ -159,7 +159,7 @@ func (e *Engine) compactable(ctx context.Context, of conversationOf, agent strin
 		if v, err = resolveConversation(ctx, c, of); err != nil || v == nil {
 			return err
 		}
-		if !e.scopes.Load().Sees(agent, v.Scope) {
+		if !e.scopesNow().Sees(agent, v.Scope) {
 			return fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, v.Scope)
 		}
 		return nil
@@ -366,7 +366,7 @@ func (k *compaction) view(ctx context.Context) (view *contextView, err error) {
 }
 
 // policy is what the options say of planning.
-func (o ConversationOptions) policy() window.Policy {
+func policyOf(o ConversationOptions) window.Policy {
 	return window.Policy{
 		Threshold: o.ContextThreshold, LeafChunkTokens: o.LeafChunkTokens, LeafTargetTokens: o.LeafTargetTokens,
 		CondensedTargetTokens: o.CondensedTargetTokens, TailCount: o.FreshTailCount, TailTokens: o.FreshTailMaxTokens,
@@ -392,13 +392,13 @@ func (e *Engine) NeedsCompaction(ctx context.Context, r CompactRequest) (n Need,
 	if err := r.validate(e.opts.Conversation); err != nil {
 		return n, fmt.Errorf("needs compaction: %w", err)
 	}
-	policy := e.opts.Conversation.policy()
+	policy := policyOf(e.opts.Conversation)
 	err = e.read(ctx, "needs compaction", func(c *connection) error {
 		v, err := resolveConversation(ctx, c, conversationOf{r.Conversation, r.SessionKey, r.SessionID})
 		if err != nil {
 			return err
 		}
-		if v == nil || !e.scopes.Load().Sees(r.Agent, v.Scope) {
+		if v == nil || !e.scopesNow().Sees(r.Agent, v.Scope) {
 			return fmt.Errorf("%w: conversation %s", ErrNotFound, fault.Quote(cmp.Or(r.Conversation, cmp.Or(r.SessionKey, r.SessionID))))
 		}
 		view, err := e.view(ctx, c, v.ID, policy, r.Budget, 1)

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,16 +31,12 @@ const storageVersion = "v1.4.0"
 type connection struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
-	planned  int64  // documents in the file when the first of them was
-	recalls  int    // since the tables of recall were made; 0: they are not
-	weighing string // what the table weighing has
-	filled   bool   // some of the tables that only some recalls fill
-	greps    int    // since the tables of a search were made; 0: they are not
-	shown    int    // documents of these
-	written  int    // documents, in this transaction
-	spoiled  bool   // a transaction could not be ended: it is of no more use
-	heavier  bool   // it has prepared statements since ease last looked
-	plans    int64  // bytes that are held, by all connections, beyond which it keeps no plans
+	planned  int64 // documents in the file when the first of them was
+	written  int   // documents, in this transaction
+	spoiled  bool  // a transaction could not be ended: it is of no more use
+	heavier  bool  // it has prepared statements since ease last looked
+	plans    int64 // bytes that are held, by all connections, beyond which it keeps no plans
+	kept     map[reflect.Type]any
 
 	committing func() error // called before each COMMIT of what was written; nil: nothing is
 	committed  func() error // called after each COMMIT that wrote, before anybody is told; nil: nothing is
@@ -50,6 +47,20 @@ func (c *connection) step() {
 	if c.before != nil {
 		c.before()
 	}
+}
+
+// keptWith gives what some code keeps with a connection, such as how far temporary tables of it are filled: one value of each type, zero at first.
+func keptWith[T any](c *connection) *T {
+	of := reflect.TypeFor[T]()
+	if c.kept == nil {
+		c.kept = map[reflect.Type]any{}
+	}
+	v, ok := c.kept[of].(*T)
+	if !ok {
+		v = new(T)
+		c.kept[of] = v
+	}
+	return v
 }
 
 // openDatabase makes an instance of DuckDB with the file attached, and nothing else in it.
@@ -271,43 +282,6 @@ func (c *connection) unprepare() {
 		stmt.Close()
 	}
 	c.prepared = map[string]*sql.Stmt{}
-}
-
-// maxRecalls is how many recalls the tables of recall last: rows that were deleted stay in them, and every scan passes them.
-const maxRecalls = 200
-
-// forgetRecall empties the tables of recall for the next one, or makes them.
-func (c *connection) forgetRecall(ctx context.Context) error {
-	filled := c.filled
-	c.filled = false
-	if c.recalls == 0 || c.recalls >= maxRecalls {
-		c.weighing, c.recalls = "", 1
-		return c.makeTables(ctx, "recall_tables")
-	}
-	c.recalls++
-	text := sqlfiles.Query("recall_clear")
-	if filled {
-		text += sqlfiles.Query("recall_clear_rest")
-	}
-	return c.execDDL(ctx, text)
-}
-
-// weigh makes weights those of the next recall.
-func (c *connection) weigh(ctx context.Context, w Weights) error {
-	weighing := w.arg()
-	if weighing == c.weighing {
-		return nil
-	}
-	if c.weighing != "" {
-		if err := c.execDDL(ctx, sqlfiles.Query("recall_clear_weights")); err != nil {
-			return err
-		}
-	}
-	_, err := c.exec(ctx, "recall_weigh", sql.Named("weights", weighing))
-	if err == nil {
-		c.weighing = weighing
-	}
-	return err
 }
 
 // query runs a named query that gives rows.

@@ -175,7 +175,7 @@ func (e *Engine) readable(ctx context.Context, c *connection, name, agent string
 	if err != nil {
 		return nil, err
 	}
-	if v == nil || !e.scopes.Load().Sees(agent, v.Scope) {
+	if v == nil || !e.scopesNow().Sees(agent, v.Scope) {
 		return nil, fmt.Errorf("%w: conversation %s", ErrNotFound, fault.Quote(name))
 	}
 	return v, nil
@@ -197,7 +197,7 @@ func (e *Engine) writable(ctx context.Context, c *connection, of conversationOf,
 }
 
 func (e *Engine) mayWrite(v *Conversation, agent string) error {
-	if e.scopes.Load().Sees(agent, v.Scope) {
+	if e.scopesNow().Sees(agent, v.Scope) {
 		return nil
 	}
 	return fmt.Errorf("%w: agent %q may not use %s", ErrScopeDenied, agent, v.Scope)
@@ -206,7 +206,7 @@ func (e *Engine) mayWrite(v *Conversation, agent string) error {
 // conversationFor finds the conversation of a request, or makes it. The caller has the writer's lock.
 func (e *Engine) conversationFor(ctx context.Context, c *connection, r AppendRequest) (v *Conversation, err error) {
 	of := r.conversation()
-	if last := e.grown; last != nil && last.of == of {
+	if last := e.grown; last != nil && last.write == e.writes-1 && last.of == of {
 		v, e.grown = &last.conversation, nil // until it has grown again
 	} else if v, err = resolveConversation(ctx, c, of); err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func (e *Engine) adoptSession(ctx context.Context, c *connection, v *Conversatio
 }
 
 func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRequest) (*Conversation, error) {
-	scope, err := e.scopes.Load().ForWriting(r.Agent, r.Scope)
+	scope, err := e.scopesNow().ForWriting(r.Agent, r.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func (e *Engine) makeConversation(ctx context.Context, c *connection, r AppendRe
 
 // Conversations lists those that the agent may read, the one with the newest message first.
 func (e *Engine) Conversations(ctx context.Context, agent string) ([]Conversation, error) {
-	scopes, _ := e.scopes.Load().ForReading(agent, nil)
+	scopes, _ := e.scopesNow().ForReading(agent, nil)
 	var all []Conversation
 	err := e.read(ctx, "conversations", func(c *connection) error {
 		return c.each(ctx, "conversation_list", func(rows *sql.Rows) error {

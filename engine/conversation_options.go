@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
@@ -83,6 +82,8 @@ type ConversationOptions struct {
 	NewSessionRetainDepth *int `toml:"new_session_retain_depth"`
 	// PruneHeartbeats sets aside polls of the host that were answered with nothing but HEARTBEAT_OK. Default false.
 	PruneHeartbeats bool `toml:"prune_heartbeat_ok"`
+
+	zone *time.Location // that Timezone names, once that is checked
 }
 
 // Duration is a time.Duration that a configuration file writes as "60s".
@@ -96,7 +97,9 @@ func (d *Duration) UnmarshalText(b []byte) error {
 }
 
 // MarshalText writes it likewise.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (d Duration) MarshalText() ([]byte, error) {
+	return []byte(time.Duration(d).String()), nil
+}
 
 // defaultBudget is the budget where a caller names none.
 const defaultBudget = 128_000
@@ -130,6 +133,7 @@ func (o ConversationOptions) withDefaults() ConversationOptions {
 	preset(&o.LargeFileTokens, 25_000)
 	preset(&o.BootstrapMaxTokens, max(6000, int(math.Floor(0.3*float64(o.LeafChunkTokens)))))
 	preset(&o.NewSessionRetainDepth, &retain)
+	o.zone, _ = time.LoadLocation(o.Timezone) // validate says what is wrong with it
 	return o
 }
 
@@ -190,39 +194,9 @@ func (o ConversationOptions) validate() error {
 }
 
 // gate says why nothing of a session is written; empty: it is.
-func (o ConversationOptions) gate(of conversationOf) string {
-	key := cmp.Or(of.key, of.name)
-	if matchesAny(o.IgnoreSessions, cmp.Or(key, of.session)) {
-		return "session excluded"
-	}
-	if *o.SkipStateless && key != "" && matchesAny(o.StatelessSessions, key) {
-		return "stateless session"
-	}
-	return ""
-}
-
-// gateOf is gate for a conversation that was found, by whatever name.
-func (o ConversationOptions) gateOf(v *Conversation) string {
-	return o.gate(conversationOf{key: v.SessionKey, session: v.SessionID})
-}
-
-// matchesAny compares a session with patterns.
-func matchesAny(patterns []string, session string) bool {
-	for _, p := range patterns {
-		expression := strings.ReplaceAll(strings.ReplaceAll(regexp.QuoteMeta(p), `\*\*`, `(?s:.*)`), `\*`, `[^:]*`)
-		if regexp.MustCompile(`^` + expression + `$`).MatchString(session) {
-			return true
-		}
-	}
-	return false
-}
-
 // location is where times are shown.
 func (o ConversationOptions) location() *time.Location {
-	if at, err := time.LoadLocation(o.Timezone); err == nil { // validate has seen that it is one
-		return at
-	}
-	return time.UTC
+	return cmp.Or(o.zone, time.UTC)
 }
 
 // Resolved is o with its defaults, and what is wrong with it.

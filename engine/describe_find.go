@@ -33,14 +33,14 @@ func (e *Engine) lookUp(ctx context.Context, c *connection, id, agent string) (*
 	if err := fault.CheckText("id", id); err != nil {
 		return nil, err
 	}
-	visible, _ := e.scopes.Load().ForReading(agent, nil)
+	visible, _ := e.scopesNow().ForReading(agent, nil)
 	prefix, _, _ := strings.Cut(id, "_")
 	if query, ok := finders[prefix+"_"]; ok {
 		found, err := findNamed(ctx, c, query, sql.Named("id", id))
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 1 && e.scopes.Load().Sees(agent, found[0].scope) {
+		if len(found) == 1 && e.scopesNow().Sees(agent, found[0].scope) {
 			return found[0], nil
 		}
 	}

@@ -33,14 +33,16 @@ type Engine struct {
 	ill     atomic.Pointer[error] // why the database must be opened anew; nil: it need not
 	healing healing
 	keeper  *keeper      // nil: nothing is written, or in memory
-	unshare func() error // ends what Options.Share began
+	attached []func() error // end what Attach began
 
 	writer   chan struct{} // has a token while somebody writes: the writer's lock, which owns the fields below
 	conn     *connection
 	words    wordCache
-	reserved []int32 // numbers for documents
-	unmarked bool    // the file says that its fts index is stale; false: it may say so
-	grown    *grown  // the conversation of the last write, if that was an Append
+	reserved []int32  // numbers for documents
+	unmarked bool     // the file says that its fts index is stale; false: it may say so
+	grown    *grown   // the conversation of the last Append
+	writes   int64    // how many were begun
+	forgets  []func() // what rooms do when a write is rolled back, or the database closed; set before the first
 
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	chosen model        // the file's embedding model; zero: none yet
@@ -52,14 +54,26 @@ type Engine struct {
 	compacting taken
 	tried      inVain
 	model      modelGuard
+	gates      gates
+	sources    []source
 }
 
+// Attach begins something that goes on while the file is open, such as share.Serve of engine/share; Close calls end before it closes the file.
+type Attach func(e *Engine) (end func() error, err error)
+
 // Open opens or creates a memory file; ":memory:" is one that is gone after Close. Errors: ErrInvalid for bad options,
-// ErrLocked, ErrSchemaTooNew, ErrMigrationChanged, ErrModelMismatch, ErrCorrupt.
-func Open(ctx context.Context, path string, o Options) (*Engine, error) {
+// ErrLocked, ErrSchemaTooNew, ErrMigrationChanged, ErrModelMismatch, ErrCorrupt; and what attach gives.
+func Open(ctx context.Context, path string, o Options, attach ...Attach) (*Engine, error) {
 	e, err := open(ctx, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	for _, begin := range attach {
+		end, err := begin(e)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), e.Close())
+		}
+		e.attached = append(e.attached, end)
 	}
 	return e, nil
 }
@@ -78,6 +92,9 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	}
 	e := &Engine{path: path, opts: o, estimator: estimator, readers: newReaders(o), writer: make(chan struct{}, 1),
 		model: modelGuard{o: o.Conversation, now: o.Now}}
+	e.forgets = []func(){e.forgetIndex, e.forgetGrown}
+	e.sources = []source{memorySource(e), messageSource(e), summarySource(e)}
+	e.gates = newGates(o.Conversation)
 	defer func() {
 		if err != nil {
 			e.shut()
@@ -118,13 +135,6 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 		return nil, err
 	}
 	e.keeper = newKeeper(e)
-	if o.Share == nil {
-		return e, nil
-	}
-	if e.unshare, err = o.Share(e); err != nil {
-		e.keeper.end()
-		return nil, fmt.Errorf("share: %w", err)
-	}
 	return e, nil
 }
 
@@ -179,8 +189,7 @@ func (e *Engine) disconnect() error {
 		errs = append(errs, e.db.Close())
 	}
 	e.conn, e.db = nil, nil
-	e.words.forget()
-	e.reserved, e.unmarked, e.grown = nil, false, nil
+	e.rolledBack()
 	return errors.Join(errs...)
 }
 
@@ -305,12 +314,12 @@ func (e *Engine) Language(ctx context.Context) (language string, err error) {
 	return language, err
 }
 
-// Close waits for running operations, writes everything to the file and gives it up; those of other processes, which Options.Share let in, are ended.
+// Close ends what was attached, waits for running operations, writes everything to the file and gives it up.
 // Further calls do nothing.
 func (e *Engine) Close() error {
-	var unshared error
-	if e.unshare != nil {
-		unshared = e.unshare()
+	var detached error
+	for _, end := range slices.Backward(e.attached) {
+		detached = errors.Join(detached, end())
 	}
 	e.keeper.end()
 	e.using.Lock()
@@ -323,7 +332,7 @@ func (e *Engine) Close() error {
 	if !e.opts.ReadOnly && e.well() == nil {
 		flush = e.checkpoint(context.Background())
 	}
-	if err := errors.Join(unshared, flush, e.shut()); err != nil {
+	if err := errors.Join(detached, flush, e.shut()); err != nil {
 		return fmt.Errorf("close %s: %w", e.path, err)
 	}
 	return nil

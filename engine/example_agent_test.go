@@ -25,7 +25,7 @@ func openMemory(ctx context.Context, file, server, model string) (*engine.Engine
 	if err != nil {
 		return nil, err
 	}
-	return engine.Open(ctx, file, engine.Options{Embedder: static.New(), LLM: writer, Share: share.Serve})
+	return engine.Open(ctx, file, engine.Options{Embedder: static.New(), LLM: writer}, share.Serve)
 }
 
 // agent is one dialogue with a model behind a server that speaks OpenAI's chat completions.

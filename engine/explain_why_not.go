@@ -64,7 +64,7 @@ type missed struct {
 // find looks the missed document up. One that the agent may not read is not found.
 func (x *explanation) find(ctx context.Context) (*missed, error) {
 	q := x.query
-	visible, _ := x.engine.scopes.Load().ForReading(q.Agent, nil)
+	visible, _ := x.engine.scopesNow().ForReading(q.Agent, nil)
 	var all []*missed
 	err := x.c.each(ctx, "explain_find", func(rows *sql.Rows) error {
 		var m missed

@@ -18,7 +18,7 @@ type ExportRequest struct {
 // Export writes every memory with all that is known about it, superseded and forgotten ones too, one JSON object per line in
 // the order they were recorded, and gives their number. Import of it makes the same memories.
 func (e *Engine) Export(ctx context.Context, out io.Writer, r ExportRequest) (n int, err error) {
-	scopes, _ := e.scopes.Load().ForReading(r.Agent, r.Scopes)
+	scopes, _ := e.scopesNow().ForReading(r.Agent, r.Scopes)
 	w := bufio.NewWriter(out)
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)

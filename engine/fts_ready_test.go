@@ -199,17 +199,17 @@ func TestFTSPostings(t *testing.T) {
 
 // eachFTSHit calls scan for every row that a recall takes from the extension's index.
 func eachFTSHit(ctx context.Context, c *connection, terms []string, kinds []Kind, scan func(*sql.Rows) error) error {
-	if err := c.forgetRecall(ctx); err != nil {
+	if err := clearTables(ctx, c); err != nil {
 		return err
 	}
 	words, shares := make([]int32, len(terms)), make([]float64, len(terms))
 	for i := range terms {
 		words[i], shares[i] = int32(i), 1
 	}
-	if err := c.askTerms(words, terms, shares); err != nil {
+	if err := askTerms(c, words, terms, shares); err != nil {
 		return err
 	}
-	if err := c.askFTS(ctx, kinds); err != nil {
+	if err := askFTS(ctx, c, kinds); err != nil {
 		return err
 	}
 	rows, err := c.conn.QueryContext(ctx, "SELECT a.term, f.kind::VARCHAR, f.doc_no, f.tf FROM temp.main.fts_hits AS f JOIN temp.main.asked_terms AS a USING (word)")

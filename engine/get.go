@@ -49,7 +49,7 @@ func (e *Engine) find(ctx context.Context, c *connection, id, agent string) (*Me
 	if err != nil {
 		return nil, 0, err
 	}
-	scopes := e.scopes.Load()
+	scopes := e.scopesNow()
 	if m == nil && len(id) >= minShort {
 		visible, _ := scopes.ForReading(agent, nil)
 		var ids []string
@@ -107,7 +107,7 @@ func (e *Engine) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
 	if err := r.validate(); err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	scopes, _ := e.scopes.Load().ForReading(r.Agent, r.Scopes)
+	scopes, _ := e.scopesNow().ForReading(r.Agent, r.Scopes)
 	var all []*Memory
 	err := e.read(ctx, "list", func(c *connection) error {
 		return c.each(ctx, "memory_list", func(rows *sql.Rows) error {

@@ -211,7 +211,7 @@ func (g *grep) read() (err error) {
 // run searches, and leaves in found what it has when it ends, or is ended.
 func (g *grep) run(ctx context.Context) error {
 	return g.engine.lend(ctx, "read", func(c *connection) error {
-		if err := c.askGrep(ctx); err != nil {
+		if err := askGrep(ctx, c); err != nil {
 			return err
 		}
 		return c.reading(ctx, func() error {
@@ -234,7 +234,7 @@ func (g *grep) run(ctx context.Context) error {
 // settle finds the conversations that are asked.
 func (g *grep) settle(ctx context.Context, c *connection) error {
 	e, r := g.engine, g.request
-	g.scopes, _ = e.scopes.Load().ForReading(r.Agent, nil)
+	g.scopes, _ = e.scopesNow().ForReading(r.Agent, nil)
 	if r.AllConversations {
 		g.everywhere = g.scopes == nil
 		ids, err := idList(ctx, c, "grep_conversations", sql.Named("scopes", listArg(g.scopes)))
@@ -249,7 +249,7 @@ func (g *grep) settle(ctx context.Context, c *connection) error {
 	return c.each(ctx, "grep_family", func(rows *sql.Rows) error {
 		var id, scope string
 		err := rows.Scan(&id, &scope)
-		if e.scopes.Load().Sees(r.Agent, scope) {
+		if e.scopesNow().Sees(r.Agent, scope) {
 			g.conversations = append(g.conversations, id)
 		}
 		return err
@@ -288,6 +288,12 @@ func (g *grep) complete() {
 	}
 }
 
+// grepTables is what a connection's temporary tables of a search have.
+type grepTables struct {
+	greps int // since they were made; 0: they are not
+	shown int // documents of these
+}
+
 // maxGreps and maxShown are how many searches, and documents shown, the tables of what is asked last: rows that were deleted stay in them.
 const (
 	maxGreps = 200
@@ -295,13 +301,14 @@ const (
 )
 
 // askGrep makes the tables of a search anew, now and then.
-func (c *connection) askGrep(ctx context.Context) error {
-	if c.greps%maxGreps == 0 || c.shown > maxShown {
+func askGrep(ctx context.Context, c *connection) error {
+	t := keptWith[grepTables](c)
+	if t.greps%maxGreps == 0 || t.shown > maxShown {
 		if err := c.makeTables(ctx, "grep_tables"); err != nil {
 			return err
 		}
-		c.greps, c.shown = 0, 0
+		*t = grepTables{}
 	}
-	c.greps++
+	t.greps++
 	return nil
 }

@@ -30,7 +30,7 @@ func (g *grep) texts(ctx context.Context, c *connection, some []candidateHit, la
 	if err := c.appendTemp("grep_shown", rows...); err != nil {
 		return err
 	}
-	c.shown += len(some)
+	keptWith[grepTables](c).shown += len(some)
 	blocks := map[int32]map[int32]Block{} // of documents, by ordinal
 	err := c.each(ctx, "grep_texts", func(rows *sql.Rows) error {
 		var docNo int32

@@ -140,7 +140,7 @@ func (e *Engine) parseMemory(r row, q ImportRequest) (d *draft, defaulted []stri
 		return nil, nil, err
 	}
 	if m.Scope != "" && q.Scope == "" {
-		if bad := e.scopes.Load().Check(m.Scope); bad != nil {
+		if bad := e.scopesNow().Check(m.Scope); bad != nil {
 			if err := amiss("scope", bad); err != nil {
 				return nil, nil, err
 			}

@@ -205,6 +205,12 @@ func (e *Engine) count(ctx context.Context, c *connection, kind Kind, documents 
 // reserve is how many numbers are taken at a time; those not given out when the engine closes are lost, which does no harm.
 const reserve = 64
 
+// forgetIndex forgets what may have been rolled back: numbers of words and of documents.
+func (e *Engine) forgetIndex() {
+	e.words.forget()
+	e.reserved, e.unmarked = nil, false
+}
+
 // nextDocNos takes n new numbers. The caller is in a write transaction, and has the writer's lock, which owns the reserve.
 func (e *Engine) nextDocNos(ctx context.Context, c *connection, n int) ([]int32, error) {
 	if len(e.reserved) < n {

@@ -74,7 +74,7 @@ func (e *Engine) findLargeFile(ctx context.Context, c *connection, id, agent str
 	var found []*LargeFile
 	err := c.each(ctx, "large_file_find", func(rows *sql.Rows) error {
 		f, scope, err := scanLargeFile(rows)
-		if err == nil && e.scopes.Load().Sees(agent, scope) {
+		if err == nil && e.scopesNow().Sees(agent, scope) {
 			found = append(found, f)
 		}
 		return err

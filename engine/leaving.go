@@ -16,7 +16,7 @@ type leaving map[string]string
 func (e *Engine) leaveWords(ctx context.Context, c *connection, l leaving, owners map[Kind][]string) error {
 	for kind, ids := range owners {
 		for batch := range slices.Chunk(ids, rebuildBatch) {
-			err := eachOwner(ctx, c, map[Kind][]string{kind: batch}, func(_ string, fields []field, _ string) { maps.Copy(l, e.analyse(fields).surfaces) })
+			err := e.eachOwner(ctx, c, map[Kind][]string{kind: batch}, func(_ string, fields []field, _ string) { maps.Copy(l, e.analyse(fields).surfaces) })
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (e *Engine) nobodyWrites(ctx context.Context, c *connection, l leaving) ([]
 			break
 		}
 		if err == nil {
-			err = eachOwner(ctx, c, owners, func(_ string, fields []field, _ string) {
+			err = e.eachOwner(ctx, c, owners, func(_ string, fields []field, _ string) {
 				for surface := range e.analyse(fields).surfaces {
 					delete(left, surface)
 				}

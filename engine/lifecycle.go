@@ -36,7 +36,7 @@ type SessionBegun struct {
 // under way notices. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
 func (e *Engine) NewSession(ctx context.Context, r NewSessionRequest) (*SessionBegun, error) {
 	of := conversationOf{r.Conversation, r.SessionKey, r.SessionID}
-	if gate := e.opts.Conversation.gate(of); gate != "" {
+	if gate := e.gate(of); gate != "" {
 		return &SessionBegun{Skipped: gate}, nil
 	}
 	depth := *e.opts.Conversation.NewSessionRetainDepth
@@ -52,7 +52,7 @@ func (e *Engine) NewSession(ctx context.Context, r NewSessionRequest) (*SessionB
 			return err
 		}
 		result.ConversationID = v.ID
-		if result.Skipped = e.opts.Conversation.gateOf(v); result.Skipped != "" {
+		if result.Skipped = e.gateOf(v); result.Skipped != "" {
 			return nil
 		}
 		if _, result.TokensBefore, err = contextSize(ctx, c, v.ID); err != nil {
@@ -122,7 +122,7 @@ type Ended struct {
 // Archive ends a conversation: it is no longer found by its session key, and what is appended under its name begins another one. It can
 // still be read, by its id and among those of its key. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
 func (e *Engine) Archive(ctx context.Context, r ArchiveRequest) (*Ended, error) {
-	if gate := e.opts.Conversation.gate(r.conversation()); gate != "" {
+	if gate := e.gate(r.conversation()); gate != "" {
 		return &Ended{Skipped: gate}, nil
 	}
 	if err := r.normalise(); err != nil {
@@ -134,7 +134,7 @@ func (e *Engine) Archive(ctx context.Context, r ArchiveRequest) (*Ended, error) 
 		if err != nil {
 			return err
 		}
-		if gate := e.opts.Conversation.gateOf(v); gate != "" {
+		if gate := e.gateOf(v); gate != "" {
 			result = &Ended{ConversationID: v.ID, Skipped: gate}
 			return nil
 		}
@@ -172,7 +172,7 @@ func (e *Engine) archive(ctx context.Context, c *connection, v *Conversation, ca
 // there is none, it is made, in the scope of the newest archived one of that name which the agent may use. Errors: ErrInvalid, also for the id of
 // one that is archived; ErrBadScope, ErrScopeDenied.
 func (e *Engine) ResetSession(ctx context.Context, r ArchiveRequest) (*Ended, error) {
-	if gate := e.opts.Conversation.gate(r.conversation()); gate != "" {
+	if gate := e.gate(r.conversation()); gate != "" {
 		return &Ended{Skipped: gate}, nil
 	}
 	if err := cmp.Or(r.normalise(), r.conversation().validate()); err != nil {
@@ -209,7 +209,7 @@ func (e *Engine) reset(ctx context.Context, c *connection, r ArchiveRequest) (*E
 	if err := e.mayWrite(v, r.Agent); err != nil {
 		return nil, err
 	}
-	if gate := e.opts.Conversation.gateOf(v); gate != "" {
+	if gate := e.gateOf(v); gate != "" {
 		return &Ended{ConversationID: v.ID, Skipped: gate}, nil
 	}
 	if !v.Active {

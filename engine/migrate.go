@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -115,4 +116,26 @@ func (e *Engine) define(ctx context.Context) error {
 		}
 		return e.putSetting(ctx, e.conn, "definitions", sum)
 	})
+}
+
+// makeSchema brings a file that makeFile has made to the schema of a version, 0 for the newest, and lets do go on with it.
+func makeSchema(ctx context.Context, path string, o Options, version int, do func(c *connection) error) (err error) {
+	e := &Engine{path: path, opts: o, readers: newReaders(o)}
+	if e.db, err = openDatabase(ctx, e.path, e.opts); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.disconnect()) }()
+	if e.conn, err = e.newConnection(ctx); err != nil {
+		return err
+	}
+	known := sqlfiles.Migrations()
+	if version > 0 && version < len(known) {
+		known = known[:version]
+	}
+	for _, m := range known {
+		if err := e.apply(ctx, m); err != nil {
+			return err
+		}
+	}
+	return do(e.conn)
 }

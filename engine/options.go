@@ -27,9 +27,6 @@ type Options struct {
 	ReadOnly bool
 	// Wait is how long Open waits for a file that another process has. Default 0: ErrLocked at once.
 	Wait time.Duration
-	// Share lets other processes read the file through this engine while it has it: share.Serve of engine/share. It is called when the file is open,
-	// and what it gives before the file is closed; not for one in memory, nor with ReadOnly, when others can open it themselves. Default none.
-	Share func(*Engine) (stop func() error, err error)
 	// Language of the tokenizer's stemmer and stop words, for a new file; an existing one keeps its own. Default "english".
 	Language string
 	// MaxText is how many bytes a memory's text may have, and each of its levels: all its words are indexed at once. Messages are not bounded: what is
@@ -56,8 +53,8 @@ type Options struct {
 	// NewID makes an id that begins with a prefix such as "mem_" and was never given before. A write for which it does not is refused, with
 	// ErrInvalid, or ErrExists where it is taken. Default a random, time-sortable one.
 	NewID func(prefix string, at time.Time) string
-	// Progress is told how far a long operation is; it is called from the goroutine that asked for it, which with Share may be
-	// that of another process's request. Default none.
+	// Progress is told how far a long operation is; it is called from the goroutine that asked for it, which with share.Serve
+	// may be that of another process's request. Default none.
 	Progress func(step string, done, total int)
 }
 

@@ -54,7 +54,7 @@ func (e *Engine) PruneSetAside(ctx context.Context, r PruneSetAsideRequest) (*Pr
 			}
 			of = v.ID
 		}
-		scopes, _ := e.scopes.Load().ForReading(r.Agent, nil)
+		scopes, _ := e.scopesNow().ForReading(r.Agent, nil)
 		found, err = setAsideBefore(ctx, c, r.Reasons, before, of, scopes)
 		return err
 	})

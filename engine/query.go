@@ -81,14 +81,14 @@ func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(column
 	}
 	var own error // of each
 	err = e.read(ctx, "query", func(c *connection) error {
-		if err := c.harmless(ctx, r.SQL); err != nil {
+		if err := harmless(ctx, c, r.SQL); err != nil {
 			return err
 		}
 		before := 0 // lines of ours before the query's
-		if bounded, linesBefore := boundedQuery(r); c.harmless(ctx, bounded) == nil {
+		if bounded, linesBefore := boundedQuery(r); harmless(ctx, c, bounded) == nil {
 			r.SQL, before = bounded, linesBefore
 		}
-		cut, err = c.rowsOf(ctx, r, func(columns []string, row []any) error {
+		cut, err = rowsOf(ctx, c, r, func(columns []string, row []any) error {
 			own = each(columns, row)
 			return own
 		})
@@ -104,7 +104,7 @@ func (e *Engine) QueryEach(ctx context.Context, r QueryRequest, each func(column
 }
 
 // harmless refuses all but a single SELECT that names only what it may, and makes nothing of unreasonable size.
-func (c *connection) harmless(ctx context.Context, query string) error {
+func harmless(ctx context.Context, c *connection, query string) error {
 	if err := door.CheckText(query); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (c *connection) harmless(ctx context.Context, query string) error {
 	if _, err := c.one(ctx, "parse", []any{&serialized}, sql.Named("sql", query)); err != nil {
 		return err
 	}
-	names, err := c.nameable(ctx)
+	names, err := nameable(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c *connection) harmless(ctx context.Context, query string) error {
 }
 
 // nameable reads the file's catalog, as the transaction sees it.
-func (c *connection) nameable(ctx context.Context) (door.Names, error) {
+func nameable(ctx context.Context, c *connection) (door.Names, error) {
 	names := door.NewNames()
 	err := c.each(ctx, "nameable_tables", func(rows *sql.Rows) error {
 		var schema, name string
@@ -178,7 +178,7 @@ func (e renumbered) Error() string {
 func (e renumbered) Unwrap() error { return e.error }
 
 // rowsOf runs a statement that was judged.
-func (c *connection) rowsOf(ctx context.Context, r QueryRequest, each func(columns []string, row []any) error) (cut string, err error) {
+func rowsOf(ctx context.Context, c *connection, r QueryRequest, each func(columns []string, row []any) error) (cut string, err error) {
 	rows, err := c.conn.QueryContext(ctx, r.SQL)
 	if err != nil {
 		return "", err

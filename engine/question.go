@@ -56,7 +56,7 @@ func (r *recall) settle() (goOn bool, err error) {
 		return false, err
 	}
 	var refused []string
-	r.scopes, refused = e.scopes.Load().ForReading(q.Agent, q.Scopes)
+	r.scopes, refused = e.scopesNow().ForReading(q.Agent, q.Scopes)
 	for _, scope := range refused {
 		r.notice("scope %s is not open to agent %s", fault.Quote(scope), q.Agent)
 	}
@@ -99,7 +99,7 @@ func (r *recall) ask(ctx context.Context, c *connection) (err error) {
 		r.result.WeightSet = q.WeightSet
 	}
 	r.weights.HardMinScore = max(r.weights.HardMinScore, q.MinScore)
-	if err := c.forgetRecall(ctx); err != nil {
+	if err := clearTables(ctx, c); err != nil {
 		return err
 	}
 	if err := r.findConversations(ctx, c); err != nil {
@@ -134,7 +134,7 @@ func (r *recall) findConversations(ctx context.Context, c *connection) error {
 	err := c.each(ctx, "recall_conversations", func(rows *sql.Rows) error {
 		var name, id, scope string
 		err := rows.Scan(&name, &id, &scope)
-		if r.engine.scopes.Load().Sees(q.Agent, scope) {
+		if r.engine.scopesNow().Sees(q.Agent, scope) {
 			known[name], r.conversations = true, append(r.conversations, id)
 		}
 		return err
@@ -154,11 +154,11 @@ func (r *recall) askTable(ctx context.Context, c *connection) error {
 	for _, p := range r.occurrences() {
 		froms, untils = append(froms, utc(p.From)), append(untils, utc(p.Until))
 	}
-	if err := c.weigh(ctx, r.weights); err != nil {
+	if err := weigh(ctx, c, r.weights); err != nil {
 		return err
 	}
 	if len(r.tags) > 0 {
-		c.filled = true
+		keptWith[recallTables](c).filled = true
 		if _, err := c.exec(ctx, "recall_ask_tags", sql.Named("tags", lowered(r.tags))); err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (r *recall) count(ctx context.Context, c *connection) error {
 	if len(words) == 0 {
 		return nil
 	}
-	if err := c.askTerms(words, terms, shares); err != nil {
+	if err := askTerms(c, words, terms, shares); err != nil {
 		return err
 	}
 	if _, err := c.exec(ctx, "recall_count_words"); err != nil {
@@ -233,7 +233,7 @@ func (r *recall) count(ctx context.Context, c *connection) error {
 }
 
 // askTerms puts terms into the table that the index is asked from.
-func (c *connection) askTerms(words []int32, terms []string, shares []float64) error {
+func askTerms(c *connection, words []int32, terms []string, shares []float64) error {
 	rows := make([][]driver.Value, len(terms))
 	for i := range terms {
 		rows[i] = []driver.Value{words[i], terms[i], shares[i]}
@@ -277,7 +277,7 @@ func (q *question) ask(ctx context.Context, c *connection, r *recall) error {
 	byWords := len(q.terms) > 0 && r.result.Mode != VectorMode
 	if byWords {
 		if words, terms, shares := q.related(r); len(words) > 0 {
-			if err := c.askTerms(words, terms, shares); err != nil {
+			if err := askTerms(c, words, terms, shares); err != nil {
 				return err
 			}
 		}
@@ -289,7 +289,7 @@ func (q *question) ask(ctx context.Context, c *connection, r *recall) error {
 			r.notice("%s", notice)
 		}
 		if ready {
-			if err := c.askFTS(ctx, r.query.Kinds); err != nil {
+			if err := askFTS(ctx, c, r.query.Kinds); err != nil {
 				return err
 			}
 		}
@@ -321,8 +321,8 @@ func (r *recall) chance() float64 {
 }
 
 // askFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
-func (c *connection) askFTS(ctx context.Context, kinds []Kind) error {
-	c.filled = true
+func askFTS(ctx context.Context, c *connection, kinds []Kind) error {
+	keptWith[recallTables](c).filled = true
 	if _, err := c.exec(ctx, "recall_ask_fts", sql.Named("kinds", filterArg(kinds))); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -120,7 +119,17 @@ func appendWords(c *connection, docs []*document, seen map[wordHash]bool) error 
 	return errors.Join(c.appendTemp("rebuilt_terms", terms...), c.appendTemp("rebuilt_surfaces", surfaces...), c.appendTemp("rebuilt_postings", postings...))
 }
 
-// eachDocument analyses every memory, message and summary of the committed file, by their numbers, on a connection of its own.
+// source is where documents of one kind come from: the room that keeps what they are made of.
+type source struct {
+	kind Kind
+	// reader gives what reads documents by their numbers and analyses them; it is called with ranges that ascend.
+	reader func() func(ctx context.Context, c *connection, of numbers, do func(*document) error) error
+	// owners reads what documents are made of by its ids: the fields that are indexed, and the text that is embedded.
+	owners func(ctx context.Context, c *connection, ids []string, do func(id string, fields []field, embedded string)) error
+}
+
+// eachDocument analyses every memory, message and summary of the committed file, by their numbers, on a connection of its own: a range at a time, for
+// all of a file may be more than fits into memory.
 func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) error {
 	c, err := e.newConnection(ctx)
 	if err != nil {
@@ -131,86 +140,26 @@ func (e *Engine) eachDocument(ctx context.Context, do func(*document) error) err
 	if _, err := c.one(ctx, "index_last", []any{&last}); err != nil {
 		return err
 	}
-	seats := seats{}
-	for from := int32(0); from <= last && err == nil; from += rebuildBatch {
-		err = e.eachOf(ctx, c, numbers{from, from + rebuildBatch - 1}, seats, do)
+	readers := make([]func(context.Context, *connection, numbers, func(*document) error) error, len(e.sources))
+	for i, s := range e.sources {
+		readers[i] = s.reader()
 	}
-	return err
+	for from := int32(0); from <= last; from += rebuildBatch {
+		for _, read := range readers {
+			if err := read(ctx, c, numbers{from, from + rebuildBatch - 1}, do); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// eachOf is eachDocument for those of some numbers: all of a file may be more than fits into memory.
-func (e *Engine) eachOf(ctx context.Context, c *connection, of numbers, seats seats, do func(*document) error) error {
-	err := c.eachOf(ctx, of, "memories_numbered", func(rows *sql.Rows) error {
-		m, docNo, err := scanMemory(rows)
-		if err != nil {
+// eachOwner reads what documents are made of, by the ids of its kinds.
+func (e *Engine) eachOwner(ctx context.Context, c *connection, ids map[Kind][]string, do func(id string, fields []field, embedded string)) error {
+	for _, s := range e.sources {
+		if err := s.owners(ctx, c, ids[s.kind], do); err != nil {
 			return err
 		}
-		d := &document{kind: MemoryKind}
-		e.describe(d, m, docNo)
-		d.stand = seats.seat(m, docNo)
-		if !d.retired {
-			d.words = e.analyse(m.fields())
-		}
-		return do(d)
-	})
-	if err != nil {
-		return err
 	}
-	if err := e.eachMessage(ctx, c, of, do); err != nil {
-		return err
-	}
-	return c.eachOf(ctx, of, "summaries_numbered", func(rows *sql.Rows) error {
-		var scope string
-		s, docNo, err := scanSummary(rows, &scope)
-		if err != nil {
-			return err
-		}
-		d := &document{kind: SummaryKind, words: e.analyse(s.fields())}
-		d.locate(s, scope, docNo)
-		d.read(s.Text, e.analyzer)
-		return do(d)
-	})
-}
-
-// eachMessage is eachOf for messages.
-func (e *Engine) eachMessage(ctx context.Context, c *connection, of numbers, do func(*document) error) error {
-	var all []*storedMessage
-	var ids []string
-	err := c.eachOf(ctx, of, "messages_numbered", func(rows *sql.Rows) (err error) {
-		m := &storedMessage{}
-		if m.Message, m.docNo, m.at, err = scanMessage(rows, &m.scope); err == nil {
-			all, ids = append(all, m), append(ids, m.ID)
-		}
-		return err
-	})
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	blocks, err := indexedBlocks(ctx, c, ids)
-	for _, m := range all {
-		if err != nil {
-			break
-		}
-		m.Blocks = blocks[m.ID]
-		d := &document{kind: MessageKind, retired: !m.recallable()}
-		if !d.retired {
-			d.words = e.analyse(m.fields())
-		}
-		e.describeMessage(d, m.Message, m.scope, m.docNo, m.at)
-		d.read(m.Text, e.analyzer)
-		err = do(d)
-	}
-	return err
-}
-
-// indexedBlocks reads what the index has of the blocks of messages, by the message's id.
-func indexedBlocks(ctx context.Context, c *connection, ids []string) (map[string][]Block, error) {
-	blocks := map[string][]Block{}
-	return blocks, c.each(ctx, "part_of_messages", func(rows *sql.Rows) error {
-		var id string
-		var b Block
-		err := rows.Scan(&id, &b.Type, textOf(&b.Text), textOf(&b.Tool), textOf(&b.Input), textOf(&b.Output), textOf(&b.FileName))
-		blocks[id] = append(blocks[id], b)
-		return err
-	}, sql.Named("ids", ids))
+	return nil
 }

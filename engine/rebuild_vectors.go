@@ -125,7 +125,7 @@ func (e *Engine) missing(ctx context.Context, table string, after int32) (docs [
 			return rows.Scan(&d.no, &d.kind, &d.ownerID)
 		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
 		if err == nil {
-			texts, err = embeddedTexts(ctx, c, docs)
+			texts, err = e.embeddedTexts(ctx, c, docs)
 		}
 		return err
 	})
@@ -133,55 +133,18 @@ func (e *Engine) missing(ctx context.Context, table string, after int32) (docs [
 }
 
 // embeddedTexts gives what is embedded of documents.
-func embeddedTexts(ctx context.Context, c *connection, docs []*document) ([]string, error) {
+func (e *Engine) embeddedTexts(ctx context.Context, c *connection, docs []*document) ([]string, error) {
 	owners := map[Kind][]string{}
 	for _, d := range docs {
 		owners[d.kind] = append(owners[d.kind], d.ownerID)
 	}
 	byID := map[string]string{}
-	err := eachOwner(ctx, c, owners, func(id string, _ []field, embedded string) { byID[id] = embedded })
+	err := e.eachOwner(ctx, c, owners, func(id string, _ []field, embedded string) { byID[id] = embedded })
 	texts := make([]string, len(docs))
 	for i, d := range docs {
 		texts[i] = byID[d.ownerID]
 	}
 	return texts, err
-}
-
-// eachOwner reads memories, messages and summaries by their ids: the fields that are indexed, and the text that is embedded.
-func eachOwner(ctx context.Context, c *connection, ids map[Kind][]string, do func(id string, fields []field, embedded string)) error {
-	err := c.each(ctx, "memories_by_id", func(rows *sql.Rows) error {
-		m, _, err := scanMemory(rows)
-		if err == nil {
-			do(m.ID, m.fields(), m.embedded())
-		}
-		return err
-	}, sql.Named("ids", ids[MemoryKind]))
-	if err != nil {
-		return err
-	}
-	blocks, err := indexedBlocks(ctx, c, ids[MessageKind])
-	if err != nil {
-		return err
-	}
-	err = c.each(ctx, "messages_by_id", func(rows *sql.Rows) error {
-		var scope string
-		m, _, _, err := scanMessage(rows, &scope)
-		if err == nil {
-			m.Blocks = blocks[m.ID]
-			do(m.ID, m.fields(), m.embedded())
-		}
-		return err
-	}, sql.Named("ids", ids[MessageKind]))
-	if err != nil {
-		return err
-	}
-	return c.each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
-		s, _, err := scanSummary(rows)
-		if err == nil {
-			do(s.ID, s.fields(), s.Text)
-		}
-		return err
-	}, sql.Named("ids", ids[SummaryKind]))
 }
 
 // insertWanted writes the vectors of documents that still want one of m, for these texts: in between they may have been changed or forgotten.
@@ -203,7 +166,7 @@ func (e *Engine) insertWanted(ctx context.Context, c *connection, m model, docs 
 	if err != nil {
 		return err
 	}
-	now, err := embeddedTexts(ctx, c, docs)
+	now, err := e.embeddedTexts(ctx, c, docs)
 	if err != nil {
 		return err
 	}

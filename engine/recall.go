@@ -63,7 +63,7 @@ func (r *recall) run(ctx context.Context) error {
 		done := false
 		defer func() {
 			if !done { // also after a panic: what the transaction had put into the tables is gone
-				c.recalls = 0
+				keptWith[recallTables](c).recalls = 0
 			}
 		}()
 		if err := c.reading(ctx, func() error { return r.ask(ctx, c) }); err != nil {
@@ -146,7 +146,7 @@ func (r *recall) rank(ctx context.Context, c *connection) error {
 		r.result.Trace.settled(r.gathered, r.candidates)
 		return nil
 	}
-	c.filled = true
+	keptWith[recallTables](c).filled = true
 	offered := make([][]driver.Value, len(r.candidates))
 	for i, v := range r.candidates {
 		offered[i] = []driver.Value{int32(i + 1), v.DocNo, v.Fused, nullNumber(v.Cosine), nullText(v.Dropped)}

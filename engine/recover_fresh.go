@@ -17,27 +17,12 @@ func (s *salvage) makeFresh(ctx context.Context, all *stored) (err error) {
 	if err := makeFile(ctx, s.fresh()); err != nil {
 		return err
 	}
-	e := &Engine{path: s.fresh(), opts: s.request.Options, readers: newReaders(s.request.Options)}
-	if e.db, err = openDatabase(ctx, e.path, e.opts); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, e.disconnect()) }()
-	if e.conn, err = e.newConnection(ctx); err != nil {
-		return err
-	}
-	known := sqlfiles.Migrations()
-	if all.Version > 0 && all.Version < len(known) {
-		known = known[:all.Version]
-	}
-	for _, m := range known {
-		if err := e.apply(ctx, m); err != nil {
-			return err
+	return makeSchema(ctx, s.fresh(), s.request.Options, all.Version, func(c *connection) error {
+		if all.Model == 0 {
+			return nil
 		}
-	}
-	if all.Model == 0 {
-		return nil
-	}
-	return e.conn.execDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(all.Model), "{dims}", strconv.Itoa(all.Dims))
+		return c.execDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(all.Model), "{dims}", strconv.Itoa(all.Dims))
+	})
 }
 
 // finish opens the new file, makes the index anew and puts right what follows from other rows.

@@ -129,7 +129,7 @@ func (r RememberRequest) draft() *draft {
 
 // admit makes a draft ready to be stored, or says why it can't be.
 func (e *Engine) admit(d *draft) (err error) {
-	if d.memory.Scope, err = e.scopes.Load().ForWriting(d.agent, d.memory.Scope); err != nil {
+	if d.memory.Scope, err = e.scopesNow().ForWriting(d.agent, d.memory.Scope); err != nil {
 		return err
 	}
 	if err := d.memory.normalise(e.now()); err != nil {

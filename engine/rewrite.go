@@ -92,7 +92,7 @@ func (e *Engine) updateSummary(ctx context.Context, c *connection, v *Conversati
 	if _, err := c.exec(ctx, "context_tokens", sql.Named("conversation_id", v.ID), sql.Named("ref", s.ID), sql.Named("tokens", s.Tokens)); err != nil {
 		return err
 	}
-	d.locate(s, v.Scope, docNo)
+	locateSummary(d, s, v.Scope, docNo)
 	if err := e.removeIndex(ctx, c, SummaryKind, docNo); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (e *Engine) findSummary(ctx context.Context, c *connection, id, agent strin
 		return nil, nil, err
 	}
 	if s == nil && len(id) >= minShort {
-		scopes, _ := e.scopes.Load().ForReading(agent, nil)
+		scopes, _ := e.scopesNow().ForReading(agent, nil)
 		var ids []string
 		err := c.each(ctx, "summary_ending", func(rows *sql.Rows) error {
 			var id string
@@ -209,7 +209,7 @@ func (e *Engine) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, 
 			}
 			conversation = v.ID
 		}
-		scopes, _ := e.scopes.Load().ForReading(r.Agent, nil)
+		scopes, _ := e.scopesNow().ForReading(r.Agent, nil)
 		return c.each(ctx, "summary_fallbacks", func(rows *sql.Rows) error {
 			var id string
 			defer func() { ids = append(ids, id) }()

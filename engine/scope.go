@@ -10,7 +10,10 @@ import (
 )
 
 // Scopes gives the file's scopes.
-func (e *Engine) Scopes() scope.Scopes { return e.scopes.Load().Clone() }
+func (e *Engine) Scopes() scope.Scopes { return e.scopesNow().Clone() }
+
+// scopesNow are the file's scopes, which nobody may change.
+func (e *Engine) scopesNow() *scope.Scopes { return e.scopes.Load() }
 
 // UnusedScopes gives those of the scopes that no memory and no conversation is in, forgotten and archived ones counted too.
 func (e *Engine) UnusedScopes(ctx context.Context, scopes []string) (unused []string, err error) {

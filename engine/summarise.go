@@ -36,7 +36,7 @@ func (e *Engine) summarise(ctx context.Context, in *summaryInput) (made summaris
 	if source == "" {
 		return made, nil
 	}
-	policy := e.opts.Conversation.policy()
+	policy := policyOf(e.opts.Conversation)
 	s := &summariser{e: e, in: in, source: source, estimator: estimator, policy: policy, escalation: policy.Escalation(in.stored, in.kind)}
 	if e.opts.LLM == nil {
 		return s.extract(ctx, min(s.escalation.Target, max(fewestExtracted, in.stored*35/100)), summarised{})

@@ -135,7 +135,7 @@ func (e *Engine) insertSummary(ctx context.Context, c *connection, conversation 
 	if err != nil {
 		return err
 	}
-	d.locate(s, conversation.Scope, numbers[0])
+	locateSummary(d, s, conversation.Scope, numbers[0])
 	var sources [][]driver.Value
 	for i, source := range s.Sources {
 		sources = append(sources, []driver.Value{s.ID, int32(i), string(source.Kind), source.ID})
@@ -146,8 +146,8 @@ func (e *Engine) insertSummary(ctx context.Context, c *connection, conversation 
 	return e.insertDocuments(ctx, c, []*document{d})
 }
 
-// locate fills in what recall filters by.
-func (d *document) locate(s *Summary, scope string, docNo int32) {
+// locateSummary fills in what recall filters by.
+func locateSummary(d *document, s *Summary, scope string, docNo int32) {
 	d.no, d.ownerID, d.scope, d.conversationID, d.createdAt = docNo, s.ID, scope, s.ConversationID, s.LatestAt
 	d.stand = stand{docNo, 0}
 }

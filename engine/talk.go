@@ -35,19 +35,19 @@ func (v *Conversation) seat(m *Message, docNo int32) stand {
 	return next
 }
 
-// source is where memories come from: those of one session stand together. A memory that is moved to another scope keeps its stand, so
+// origin is where memories come from: those of one session stand together. A memory that is moved to another scope keeps its stand, so
 // two sources may go on in one session; the index made anew parts them.
-type source struct{ scope, session string }
+type origin struct{ scope, session string }
 
 // seats is the last stand of every source. Sources that go on in one session share it.
-type seats map[source]*stand
+type seats map[origin]*stand
 
 // seat gives a memory its stand.
 func (s seats) seat(m *Memory, docNo int32) stand {
 	if m.SourceSession == "" {
 		return stand{docNo, 0}
 	}
-	from := source{m.Scope, m.SourceSession}
+	from := origin{m.Scope, m.SourceSession}
 	if s[from] == nil {
 		s[from] = &stand{docNo, -1}
 	}
@@ -68,7 +68,7 @@ func (e *Engine) seatsOf(ctx context.Context, c *connection, memories []*Memory)
 	}
 	numbered := map[int32]*stand{}
 	return last, c.each(ctx, "memory_seats", func(rows *sql.Rows) error {
-		var from source
+		var from origin
 		var s stand
 		if err := rows.Scan(&from.scope, &from.session, &s.sessionNo, &s.place); err != nil {
 			return err

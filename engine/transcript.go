@@ -31,7 +31,7 @@ func (e *Engine) KnownKeys(ctx context.Context, keys []string, agent string) (ma
 	if err := fault.CheckTexts("keys", keys); err != nil {
 		return nil, fmt.Errorf("known keys: %w", err)
 	}
-	scopes, _ := e.scopes.Load().ForReading(agent, nil)
+	scopes, _ := e.scopesNow().ForReading(agent, nil)
 	err := e.read(ctx, "known keys", func(c *connection) error {
 		return c.each(ctx, "key_known", func(rows *sql.Rows) error {
 			var key string

@@ -46,7 +46,7 @@ func (e *Engine) Update(ctx context.Context, r UpdateRequest) (Updated, error) {
 // change applies a request to a memory.
 func (e *Engine) change(m *Memory, r UpdateRequest) (err error) {
 	if r.Scope != nil {
-		if m.Scope, err = e.scopes.Load().ForWriting(r.Agent, *r.Scope); err != nil {
+		if m.Scope, err = e.scopesNow().ForWriting(r.Agent, *r.Scope); err != nil {
 			return err
 		}
 	}

@@ -217,13 +217,17 @@ func (a *app) chooseLexical(o *engine.Options) {
 }
 
 // share lets other programs read the file meanwhile. Where that can't be they wait, as for any other that has it, and it is said why.
-func (a *app) share(e *engine.Engine) (stop func() error, err error) {
-	stop, err = share.Serve(e)
+func (a *app) share(e *engine.Engine) (stop func()) {
+	end, err := share.Serve(e)
 	if err != nil {
 		a.note("Other programs can't read the file meanwhile: %v", err)
-		return func() error { return nil }, nil
+		return func() {}
 	}
-	return stop, nil
+	return func() {
+		if err := end(); err != nil {
+			a.note("The socket that others read through: %v", err)
+		}
+	}
 }
 
 // memoryLimit is that of the database: --memory, else what the configuration says, else 0.

@@ -19,7 +19,7 @@ import (
 
 // shareFile FILE READY is hold, and shares the file.
 func shareFile() {
-	_, err := engine.Open(context.Background(), os.Args[1], engine.Options{Embedder: static.New(), Related: relatedWords, Share: share.Serve})
+	_, err := engine.Open(context.Background(), os.Args[1], engine.Options{Embedder: static.New(), Related: relatedWords}, share.Serve)
 	exitOn(errors.Join(err, os.WriteFile(os.Args[2], nil, 0o600)))
 	time.Sleep(time.Hour)
 }

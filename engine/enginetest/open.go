@@ -22,12 +22,12 @@ func Open(t testing.TB, o engine.Options) *engine.Engine {
 }
 
 // OpenAt is Open for a file of the test's own.
-func OpenAt(t testing.TB, path string, o engine.Options) *engine.Engine {
+func OpenAt(t testing.TB, path string, o engine.Options, attach ...engine.Attach) *engine.Engine {
 	t.Helper()
 	if o.Now == nil {
 		o.Now = func() time.Time { return start }
 	}
-	e, err := engine.Open(context.Background(), path, o)
+	e, err := engine.Open(context.Background(), path, o, attach...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,12 @@ import (
 )
 
 // Serve answers other processes of the same user from an engine that holds its file, until stop is called, which ends what they ask for and takes the
-// socket away. It is what Options.Share wants. Errors: ErrExists where something else has the socket's name.
+// socket away. It is attached: engine.Open(ctx, path, options, share.Serve). A file in memory is not shared, nor one that is open for reading only, which others can
+// open themselves. Errors: ErrExists where something else has the socket's name.
 func Serve(e *engine.Engine) (stop func() error, err error) {
+	if e.Path() == ":memory:" || e.Options().ReadOnly {
+		return func() error { return nil }, nil
+	}
 	address, err := socketOf(e.Path())
 	if err != nil {
 		return nil, err

@@ -23,8 +23,7 @@ import (
 // open opens a new file that is shared, with a little in it.
 func open(t *testing.T, o engine.Options) *engine.Engine {
 	t.Helper()
-	o.Share = share.Serve
-	e := enginetest.Open(t, o)
+	e := enginetest.OpenAt(t, filepath.Join(t.TempDir(), "mallard.db"), o, share.Serve)
 	ctx := t.Context()
 	odd := map[string]any{"big": json.Number("12345678901234567890"), "type": "reflection", "memory": "x", "nested": map[string]any{"a": []any{1.5, nil}}, "run_id": "r", "user_id": 7.0}
 	for _, r := range []engine.RememberRequest{
@@ -342,7 +341,7 @@ func TestStaleSocket(t *testing.T) {
 	if _, err := share.Dial(t.Context(), path, share.Caller{}); !errors.Is(err, share.ErrNotShared) {
 		t.Errorf("a socket that was left: %v", err)
 	}
-	e = enginetest.OpenAt(t, path, engine.Options{Share: share.Serve})
+	e = enginetest.OpenAt(t, path, engine.Options{}, share.Serve)
 	if all, err := share.List.Do(t.Context(), dial(t, e, share.Caller{}), engine.ListRequest{}); err != nil || len(all) != 3 {
 		t.Errorf("%d memories, %v", len(all), err)
 	}
@@ -374,7 +373,7 @@ func TestNoSocket(t *testing.T) {
 	if err := os.WriteFile(path+".sock", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.Open(t.Context(), path, engine.Options{Share: share.Serve}); !errors.Is(err, engine.ErrExists) || !strings.Contains(err.Error(), path+".sock") {
+	if _, err := engine.Open(t.Context(), path, engine.Options{}, share.Serve); !errors.Is(err, engine.ErrExists) || !strings.Contains(err.Error(), path+".sock") {
 		t.Errorf("open: %v", err)
 	}
 	if b, err := os.ReadFile(path + ".sock"); err != nil || string(b) != "mine" {
@@ -390,8 +389,8 @@ func TestNothingToShare(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	enginetest.OpenAt(t, path, engine.Options{Share: share.Serve, ReadOnly: true})
-	in, err := engine.Open(t.Context(), ":memory:", engine.Options{Share: share.Serve})
+	enginetest.OpenAt(t, path, engine.Options{ReadOnly: true}, share.Serve)
+	in, err := engine.Open(t.Context(), ":memory:", engine.Options{}, share.Serve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +427,7 @@ func TestLongNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(folder, strings.Repeat("n", 200)+".db")
-	e, err := engine.Open(t.Context(), path, engine.Options{Share: share.Serve})
+	e, err := engine.Open(t.Context(), path, engine.Options{}, share.Serve)
 	if err != nil && strings.Contains(err.Error(), "allowed: ") && addressesAreShort {
 		t.Skipf("this system has short addresses only: %v", err)
 	}
