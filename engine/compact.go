@@ -78,8 +78,6 @@ type CompactPass struct {
 // Reasons of Compacted beside those of sweeps.
 const (
 	reasonNone     = "no conversation found for session"
-	reasonOpen     = "circuit breaker open"
-	reasonSpent    = "the model's calls are spent for now"
 	reasonAuth     = "provider auth failure"
 	reasonPartly   = "provider auth failure after partial compaction"
 	reasonDeferred = "deferred"

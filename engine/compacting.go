@@ -84,6 +84,12 @@ func (e *Engine) forgetVain(conversationID string) {
 	delete(e.tried.runs, conversationID)
 }
 
+// Why the model is not asked.
+const (
+	reasonOpen  = "circuit breaker open"
+	reasonSpent = "the model's calls are spent for now"
+)
+
 // modelGuard keeps a failing or costly model from being asked again and again. Times are those of Options.Now.
 type modelGuard struct {
 	mu     sync.Mutex

@@ -28,11 +28,11 @@ type Engine struct {
 	estimator text.Estimator // of new conversations
 	readers   *readers
 
-	using   sync.RWMutex // held for reading by every operation, for writing by Close and heal
-	closed  bool
-	ill     atomic.Pointer[error] // why the database must be opened anew; nil: it need not
-	healing healing
-	keeper  *keeper      // nil: nothing is written, or in memory
+	using    sync.RWMutex // held for reading by every operation, for writing by Close and heal
+	closed   bool
+	ill      atomic.Pointer[error] // why the database must be opened anew; nil: it need not
+	healing  healing
+	keeper   *keeper        // nil: nothing is written, or in memory
 	attached []func() error // end what Attach began
 
 	writer   chan struct{} // has a token while somebody writes: the writer's lock, which owns the fields below
@@ -110,6 +110,11 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	}
 	if err := e.take(ctx); err != nil {
 		return nil, err
+	}
+	if e.held != nil && !o.ReadOnly {
+		if err := e.clearUnfinished(); err != nil {
+			return nil, err
+		}
 	}
 	if err := e.migrate(ctx); err != nil {
 		return nil, err
@@ -261,8 +266,10 @@ func (e *Engine) takeNow(ctx context.Context) (err error) {
 	if e.held, err = hold(e.path, e.opts.ReadOnly); err != nil {
 		return err
 	}
-	if err := e.clearUnfinished(); err != nil {
-		return err
+	if !e.opts.ReadOnly {
+		if err := os.RemoveAll(e.shredding()); err != nil { // of a process that ended
+			return err
+		}
 	}
 	if err = e.connect(ctx); errors.Is(err, ErrLocked) { // DuckDB's own lock, where we have none
 		err = errors.Join(err, e.disconnect(), e.held.release())

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
+
+	"github.com/mallardmem/mallard/engine/internal/duckfile"
 )
 
 // Between two attempts to open a database anew.
@@ -164,4 +166,35 @@ func (e *Engine) renewWriter(ctx context.Context, failed error) error {
 	}
 	e.conn = conn
 	return failed
+}
+
+// exchange closes the database, gives the new file the name of the old one, and opens it; between the two it calls between. It waits until nobody is in the database. The caller has the
+// writer's lock.
+func (e *Engine) exchange(ctx context.Context, next *held, state *duckfile.File, between func() error) error {
+	e.using.Lock()
+	defer e.using.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	if err := errors.Join(e.well(), ctx.Err()); err != nil {
+		return err
+	}
+	e.disconnect()            // what it could say is no news: everything is in the copy
+	err := e.held.lock(false) // DuckDB's closing gave it up
+	if err == nil {
+		err = e.held.unchanged(state)
+	}
+	if err == nil {
+		err = e.held.become(next, e.guard.path)
+	}
+	if err == nil {
+		e.guard.created()
+		err = between()
+	}
+	if failed := e.connect(context.WithoutCancel(ctx)); failed != nil {
+		failed = fmt.Errorf("%w: opening the database anew: %w", ErrInternal, failed)
+		e.fallIll(failed)
+		err = errors.Join(err, failed)
+	}
+	return err
 }

@@ -247,3 +247,18 @@ func copyFile(from, to string) error {
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Sync(), out.Close())
 }
+
+// clearUnfinished removes contents that a process which ended had begun to write. Nobody else writes there, for this one has the file locked.
+func (e *Engine) clearUnfinished() error {
+	entries, err := os.ReadDir(e.folder())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var left []string
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), unfinished) {
+			left = append(left, e.apartName(entry.Name()))
+		}
+	}
+	return removeFiles(left)
+}

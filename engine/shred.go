@@ -103,7 +103,7 @@ func (e *Engine) remake(ctx context.Context, done *Shredded) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := e.exchange(ctx, next, state, done); err != nil {
+	if err := e.exchange(ctx, next, state, func() error { return e.clearBeside(done) }); err != nil {
 		return errors.Join(err, closeUnless(e.held, next))
 	}
 	after, err := os.Stat(e.path)
@@ -142,37 +142,6 @@ func (e *Engine) copyAside(ctx context.Context, old string) (info os.FileInfo, s
 		return nil, nil, err
 	}
 	return info, state, e.copyBlocks(ctx, old)
-}
-
-// exchange closes the database, gives the new file the name of the old one, and opens it. It waits until nobody is in the database. The caller has the
-// writer's lock.
-func (e *Engine) exchange(ctx context.Context, next *held, state *duckfile.File, done *Shredded) error {
-	e.using.Lock()
-	defer e.using.Unlock()
-	if e.closed {
-		return ErrClosed
-	}
-	if err := errors.Join(e.well(), ctx.Err()); err != nil {
-		return err
-	}
-	e.disconnect()            // what it could say is no news: everything is in the copy
-	err := e.held.lock(false) // DuckDB's closing gave it up
-	if err == nil {
-		err = e.held.unchanged(state)
-	}
-	if err == nil {
-		err = e.held.become(next, e.guard.path)
-	}
-	if err == nil {
-		e.guard.created()
-		err = e.clearBeside(done)
-	}
-	if failed := e.connect(context.WithoutCancel(ctx)); failed != nil {
-		failed = fmt.Errorf("%w: opening the database anew: %w", ErrInternal, failed)
-		e.fallIll(failed)
-		err = errors.Join(err, failed)
-	}
-	return err
 }
 
 // unchanged is an error where the file is in another state than it was when it was copied.
@@ -228,23 +197,4 @@ func (e *Engine) clearBeside(done *Shredded) error {
 		}
 	}
 	return removeFiles(done.Removed)
-}
-
-// clearUnfinished removes what a process that ended had begun to make beside the file: a file by Shred, contents. Nobody else writes there, for this one has
-// just locked the file.
-func (e *Engine) clearUnfinished() error {
-	if e.opts.ReadOnly {
-		return nil
-	}
-	entries, err := os.ReadDir(e.folder())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	var left []string
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), unfinished) {
-			left = append(left, e.apartName(entry.Name()))
-		}
-	}
-	return errors.Join(removeFiles(left), os.RemoveAll(e.shredding()))
 }
