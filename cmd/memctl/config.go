@@ -72,7 +72,9 @@ func (c *config) settings() (all []setting) {
 			continue
 		}
 		for j := range tables.Field(i).NumField() {
-			all = append(all, setting{table, tables.Field(i).Type().Field(j).Tag.Get("toml"), tables.Field(i).Field(j)})
+			if field := tables.Field(i).Type().Field(j); field.IsExported() {
+				all = append(all, setting{table, field.Tag.Get("toml"), tables.Field(i).Field(j)})
+			}
 		}
 	}
 	return all
