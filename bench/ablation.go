@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // unswitched are the numbers that shape a score or say how many, rather than add a signal to it: switching them off means
-// nothing. Any other number or switch of engine.Weights is a signal.
+// nothing. Any other number or switch of recall.Weights is a signal.
 var unswitched = []string{"pool", "whole", "k1", "b", "date_days", "chance", "min_score", "recency_days", "length_anchor", "life_days",
 	"reinforcement", "max_life", "hard_min_score", "diversity"}
 
@@ -52,7 +53,7 @@ func Ablations(base WeightSet, signals []string) ([]WeightSet, error) {
 }
 
 // weightValues gives weights by their JSON names.
-func weightValues(w engine.Weights) (values map[string]any, err error) {
+func weightValues(w recall.Weights) (values map[string]any, err error) {
 	content, err := json.Marshal(w)
 	if err != nil {
 		return nil, err

@@ -9,19 +9,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func TestAblations(t *testing.T) {
-	base := WeightSet{Name: "mine", Weights: engine.TranscriptWeights()}
+	base := WeightSet{Name: "mine", Weights: recall.TranscriptWeights()}
 	base.Weights.Vector, base.Weights.Lexical, base.Weights.Rarity, base.Weights.Recency = 0.5, 0.4, true, 0
-	without := func(change func(*engine.Weights)) engine.Weights {
+	without := func(change func(*recall.Weights)) recall.Weights {
 		w := base.Weights
 		change(&w)
 		return w
 	}
-	noVector := WeightSet{Name: "without vector", Weights: without(func(w *engine.Weights) { w.Vector = 0 })}
-	noRarity := WeightSet{Name: "without rarity", Weights: without(func(w *engine.Weights) { w.Rarity = false })}
-	neither := WeightSet{Name: "without vector+rarity", Weights: without(func(w *engine.Weights) { w.Vector, w.Rarity = 0, false })}
+	noVector := WeightSet{Name: "without vector", Weights: without(func(w *recall.Weights) { w.Vector = 0 })}
+	noRarity := WeightSet{Name: "without rarity", Weights: without(func(w *recall.Weights) { w.Rarity = false })}
+	neither := WeightSet{Name: "without vector+rarity", Weights: without(func(w *recall.Weights) { w.Vector, w.Rarity = 0, false })}
 	sets, err := Ablations(base, []string{"vector", "rarity", "vector+rarity"})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestAblations(t *testing.T) {
 
 // A weight that was renamed must be renamed here too, or it would pass for a signal.
 func TestUnswitched(t *testing.T) {
-	values, err := weightValues(engine.TranscriptWeights())
+	values, err := weightValues(recall.TranscriptWeights())
 	if err != nil {
 		t.Fatal(err)
 	}

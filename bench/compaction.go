@@ -10,6 +10,11 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -18,9 +23,9 @@ type CompactionConfig struct {
 	// Data is a file in the format of LoCoMo (Maharana et al., 2024): an array of conversations with questions.
 	Data string
 	// Embedder makes the vectors. Nil: messages are found by their words alone.
-	Embedder engine.Embedder
+	Embedder setup.Embedder
 	// Related brings related words into the lexical channel. Default the Embedder's, if it has them.
-	Related engine.Related
+	Related setup.Related
 	// Budget of the context in tokens. Default 8,000.
 	Budget int
 	// Tail is how many of the newest messages stay as they are. Default 32.
@@ -96,7 +101,7 @@ func runCompaction(ctx context.Context, c CompactionConfig) (_ *CompactionReport
 	}
 	defer os.RemoveAll(folder)
 	depth := -1 // condense as deep as it goes
-	r.engine, err = engine.Open(ctx, filepath.Join(folder, "compaction.db"), engine.Options{Embedder: c.Embedder, Related: c.Related, Conversation: engine.ConversationOptions{
+	r.engine, err = engine.Open(ctx, filepath.Join(folder, "compaction.db"), engine.Options{Embedder: c.Embedder, Related: c.Related, Conversation: setup.Conversation{
 		FreshTailCount: c.Tail, LeafChunkTokens: c.Chunk, LeafTargetTokens: c.Target, CondensedTargetTokens: c.Target, IncrementalMaxDepth: &depth,
 	}})
 	if err != nil {
@@ -152,8 +157,8 @@ type grown struct {
 func (r *compactionRun) grow(ctx context.Context, t *talk) (*grown, error) {
 	w := &grown{talk: t, positions: map[string]int{}, shown: map[int]bool{}, words: map[string]bool{}, tokens: map[string]int{}}
 	for i, v := range t.turns {
-		m := engine.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
-		appended, err := r.engine.Append(ctx, engine.AppendRequest{Conversation: t.name, Messages: []engine.Message{m}})
+		m := conversation.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
+		appended, err := r.engine.Append(ctx, conversation.AppendRequest{Conversation: t.name, Messages: []conversation.Message{m}})
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +167,7 @@ func (r *compactionRun) grow(ctx context.Context, t *talk) (*grown, error) {
 		}
 		w.positions[appended.IDs[0]] = i
 		began := time.Now()
-		result, err := r.engine.Compact(ctx, engine.CompactRequest{Conversation: t.name, Budget: r.config.Budget})
+		result, err := r.engine.Compact(ctx, compact.Request{Conversation: t.name, Budget: r.config.Budget})
 		r.report.took += time.Since(began)
 		if err != nil {
 			return nil, err
@@ -171,7 +176,7 @@ func (r *compactionRun) grow(ctx context.Context, t *talk) (*grown, error) {
 		r.config.Progress("turns of "+t.name, i+1, len(t.turns))
 	}
 	r.report.Turns += len(t.turns)
-	messages, err := r.engine.Messages(ctx, engine.MessagesRequest{Conversation: t.name, Limit: 100_000})
+	messages, err := r.engine.Messages(ctx, conversation.MessagesRequest{Conversation: t.name, Limit: 100_000})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +188,7 @@ func (r *compactionRun) grow(ctx context.Context, t *talk) (*grown, error) {
 
 // look notes what the window shows.
 func (r *compactionRun) look(ctx context.Context, w *grown) error {
-	window, err := r.engine.Assemble(ctx, engine.AssembleRequest{Conversation: w.name, Budget: r.config.Budget})
+	window, err := r.engine.Assemble(ctx, assemble.Request{Conversation: w.name, Budget: r.config.Budget})
 	if err != nil {
 		return err
 	}
@@ -191,7 +196,7 @@ func (r *compactionRun) look(ctx context.Context, w *grown) error {
 		return fmt.Errorf("the window has %d tokens", window.Tokens)
 	}
 	for _, item := range window.Items {
-		if item.Kind == engine.MessageKind {
+		if item.Kind == kinds.Message {
 			w.shown[w.positions[item.ID]] = true
 		}
 	}

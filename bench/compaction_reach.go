@@ -3,7 +3,9 @@ package bench
 import (
 	"context"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // reached is what one question finds of its evidence.
@@ -49,7 +51,7 @@ func (r *compactionRun) reach(ctx context.Context, w *grown, q question) (a reac
 // expanded gives the positions of the turns that a question expands.
 func (r *compactionRun) expanded(ctx context.Context, w *grown, q question) (map[int]bool, error) {
 	found := map[int]bool{}
-	result, err := r.engine.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: w.name, Prompt: q.text, TokenCap: r.config.Cap, Limit: 1000})
+	result, err := r.engine.ExpandQuery(ctx, lookup.ExpandQueryRequest{Conversation: w.name, Prompt: q.text, TokenCap: r.config.Cap, Limit: 1000})
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +66,11 @@ const shortTurn = 14
 
 // recalled gives the positions of the turns that a plain recall finds, best first while there is room.
 func (r *compactionRun) recalled(ctx context.Context, w *grown, q question) (map[int]bool, error) {
-	mode := engine.LexicalMode
+	mode := recall.LexicalMode
 	if r.config.Embedder != nil {
-		mode = engine.Hybrid
+		mode = recall.Hybrid
 	}
-	result, err := r.engine.Recall(ctx, engine.RecallQuery{Text: q.text, Mode: mode, Kinds: []engine.Kind{engine.MessageKind},
+	result, err := r.engine.Recall(ctx, recall.Query{Text: q.text, Mode: mode, Kinds: []kinds.Kind{kinds.Message},
 		Conversations: []string{w.name}, Limit: min(max(walkLimit, r.config.Cap/shortTurn), 1000)})
 	if err != nil {
 		return nil, err

@@ -13,11 +13,12 @@ import (
 	"github.com/mallardmem/mallard/bench"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // transcript is the built-in set, with both channels whatever the built-in one has.
 func transcript() bench.WeightSet {
-	w := engine.TranscriptWeights()
+	w := recall.TranscriptWeights()
 	w.Vector, w.Lexical = 0.5, 0.5
 	return bench.WeightSet{Name: "transcript", Weights: w}
 }

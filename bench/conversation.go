@@ -9,13 +9,19 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // ConversationConfig is what RunConversation needs. Only Messages is required.
 type ConversationConfig struct {
 	Messages int // in one conversation before anything is measured, 1000 or more
 	// Embedder makes the vectors of messages and summaries. Nil: there are none.
-	Embedder engine.Embedder
+	Embedder setup.Embedder
 	Queries  int // calls of each sort that are timed. Default 100
 	Live     int // messages appended one at a time. Default 500
 	Seed     uint64
@@ -116,7 +122,7 @@ const (
 	chatBudget  = 128_000 // tokens of Assemble
 	expandCap   = 4000    // tokens of Expand
 	mostRounds  = 1000    // of a compaction to the end
-	noDeadline  = engine.Duration(24 * time.Hour)
+	noDeadline  = setup.Duration(24 * time.Hour)
 	noMoreCalls = 1 << 30
 )
 
@@ -129,13 +135,13 @@ type conversationRun struct {
 	passes func() // told of every pass of a compaction
 }
 
-func (r *conversationRun) open(ctx context.Context, file string, llm engine.LLM) (err error) {
+func (r *conversationRun) open(ctx context.Context, file string, llm setup.LLM) (err error) {
 	r.engine, err = engine.Open(ctx, file, r.options(llm))
 	return err
 }
 
 // options are those of an engine whose compactions have no bounds but their own end.
-func (r *conversationRun) options(llm engine.LLM) engine.Options {
+func (r *conversationRun) options(llm setup.LLM) engine.Options {
 	return engine.Options{
 		Embedder: r.config.Embedder, LLM: llm,
 		Progress: func(string, int, int) {
@@ -143,7 +149,7 @@ func (r *conversationRun) options(llm engine.LLM) engine.Options {
 				r.passes()
 			}
 		},
-		Conversation: engine.ConversationOptions{SweepMaxPasses: noMoreCalls, SummaryMaxCalls: noMoreCalls, SweepDeadline: noDeadline},
+		Conversation: setup.Conversation{SweepMaxPasses: noMoreCalls, SummaryMaxCalls: noMoreCalls, SweepDeadline: noDeadline},
 	}
 }
 
@@ -164,8 +170,8 @@ func (r *conversationRun) ingest(ctx context.Context) error {
 	return nil
 }
 
-func (r *conversationRun) appends(ctx context.Context, messages []engine.Message) error {
-	result, err := r.engine.Append(ctx, engine.AppendRequest{Conversation: chatName, Messages: messages})
+func (r *conversationRun) appends(ctx context.Context, messages []conversation.Message) error {
+	result, err := r.engine.Append(ctx, conversation.AppendRequest{Conversation: chatName, Messages: messages})
 	if err != nil {
 		return err
 	}
@@ -210,7 +216,7 @@ func (r *conversationRun) assembleCompacted(ctx context.Context) error {
 
 func (r *conversationRun) assemble(ctx context.Context, step string, p50 *float64) error {
 	return r.times(ctx, step, r.config.Queries, p50, func(int) error {
-		v, err := r.engine.Assemble(ctx, engine.AssembleRequest{Conversation: chatName, Budget: chatBudget})
+		v, err := r.engine.Assemble(ctx, assemble.Request{Conversation: chatName, Budget: chatBudget})
 		if err == nil && v.Left.Items > 0 && v.Tokens < chatBudget*9/10 {
 			err = fmt.Errorf("%d items were left out although %d tokens are all that is shown", v.Left.Items, v.Tokens)
 		}
@@ -223,12 +229,12 @@ func (r *conversationRun) grep(ctx context.Context) error {
 	found := 0
 	err := r.times(ctx, "searches for words", r.config.Queries, &r.report.GrepP50, func(i int) error {
 		question, about := r.chat.question(i, r.config.Messages)
-		result, err := r.engine.Grep(ctx, engine.GrepRequest{Conversation: chatName, Pattern: question})
+		result, err := r.engine.Grep(ctx, lookup.GrepRequest{Conversation: chatName, Pattern: question})
 		if err != nil || i < warmUps {
 			return err
 		}
 		for _, hit := range result.Hits {
-			if hit.Kind == engine.MessageKind && hit.Seq == about+1 {
+			if hit.Kind == kinds.Message && hit.Seq == about+1 {
 				found++
 			}
 		}
@@ -241,7 +247,7 @@ func (r *conversationRun) grep(ctx context.Context) error {
 // regex looks for error numbers, few of which are there, so that everything is searched.
 func (r *conversationRun) regex(ctx context.Context) error {
 	return r.times(ctx, "searches for a pattern", r.config.Queries, &r.report.RegexP50, func(i int) error {
-		result, err := r.engine.Grep(ctx, engine.GrepRequest{Conversation: chatName, Pattern: fmt.Sprintf(`ERR-%02d\d+`, i%100), Mode: engine.GrepRegex})
+		result, err := r.engine.Grep(ctx, lookup.GrepRequest{Conversation: chatName, Pattern: fmt.Sprintf(`ERR-%02d\d+`, i%100), Mode: lookup.GrepRegex})
 		if err == nil && result.Truncated {
 			err = errors.New("the deadline came before everything was searched")
 		}
@@ -251,13 +257,13 @@ func (r *conversationRun) regex(ctx context.Context) error {
 
 // expand walks down from summaries of the context to their messages.
 func (r *conversationRun) expand(ctx context.Context) error {
-	items, err := r.engine.Context(ctx, engine.ContextRequest{Conversation: chatName})
+	items, err := r.engine.Context(ctx, compact.ContextRequest{Conversation: chatName})
 	if err != nil {
 		return err
 	}
 	var ids []string
 	for _, item := range items {
-		if item.Kind == engine.SummaryKind {
+		if item.Kind == kinds.Summary {
 			ids = append(ids, item.Ref)
 		}
 	}
@@ -265,7 +271,7 @@ func (r *conversationRun) expand(ctx context.Context) error {
 		return errors.New("nothing was compacted")
 	}
 	return r.times(ctx, "expansions", r.config.Queries, &r.report.ExpandP50, func(i int) error {
-		x, err := r.engine.Expand(ctx, engine.ExpandRequest{IDs: ids[i%len(ids) : i%len(ids)+1], Depth: 10, Messages: true, TokenCap: expandCap})
+		x, err := r.engine.Expand(ctx, lookup.ExpandRequest{IDs: ids[i%len(ids) : i%len(ids)+1], Depth: 10, Messages: true, TokenCap: expandCap})
 		if err == nil && len(x.Items) == 0 {
 			err = fmt.Errorf("nothing below %s", ids[i%len(ids)])
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 const (
@@ -59,8 +59,8 @@ func (c *chat) text(i int) string {
 	return b.String()
 }
 
-func (c *chat) message(i int) engine.Message {
-	m := engine.Message{
+func (c *chat) message(i int) conversation.Message {
+	m := conversation.Message{
 		Session: fmt.Sprint("sitting-", i/chatSitting), Role: []string{"user", "assistant"}[i%2], Text: c.text(i),
 		SaidAt: c.corpus.start.Add(time.Duration(i)*40*time.Second + time.Duration(i/chatSitting)*12*time.Hour),
 	}
@@ -69,18 +69,18 @@ func (c *chat) message(i int) engine.Message {
 	}
 	switch call := fmt.Sprint("call_", i/toolEvery); i % toolEvery {
 	case toolEvery - 3:
-		m.Blocks = []engine.Block{{Type: engine.TextBlock, Text: m.Text},
-			{Type: engine.ToolCallBlock, CallID: call, Tool: "read_file", Input: fmt.Sprintf(`{"path":"src/%s.go"}`, c.words(i)[0])}}
+		m.Blocks = []conversation.Block{{Type: conversation.TextBlock, Text: m.Text},
+			{Type: conversation.ToolCallBlock, CallID: call, Tool: "read_file", Input: fmt.Sprintf(`{"path":"src/%s.go"}`, c.words(i)[0])}}
 	case toolEvery - 2:
-		m.Role, m.Speaker, m.Blocks = "tool", "", []engine.Block{{Type: engine.ToolResultBlock, CallID: call, Tool: "read_file", Output: m.Text}}
+		m.Role, m.Speaker, m.Blocks = "tool", "", []conversation.Block{{Type: conversation.ToolResultBlock, CallID: call, Tool: "read_file", Output: m.Text}}
 		m.Text = ""
 	}
 	return m
 }
 
 // messages is messages from to to, the latter not included.
-func (c *chat) messages(from, to int) []engine.Message {
-	all := make([]engine.Message, 0, to-from)
+func (c *chat) messages(from, to int) []conversation.Message {
+	all := make([]conversation.Message, 0, to-from)
 	for i := from; i < to; i++ {
 		all = append(all, c.message(i))
 	}

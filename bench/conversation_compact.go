@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
 )
 
 // compact makes summaries until nothing is left to do, with the free summariser.
@@ -16,7 +16,7 @@ func (r *conversationRun) compact(ctx context.Context) error {
 		return err
 	}
 	r.report.CompactSeconds, r.report.PassP50, r.report.Passes = took.Seconds(), milliseconds(percentile(passes, 50)), len(passes)
-	need, err := r.engine.NeedsCompaction(ctx, engine.CompactRequest{Conversation: chatName, Budget: chatBudget})
+	need, err := r.engine.NeedsCompaction(ctx, compact.Request{Conversation: chatName, Budget: chatBudget})
 	r.report.TokensAfter = need.Stored
 	return err
 }
@@ -48,7 +48,7 @@ func (r *conversationRun) compactAll(ctx context.Context, step string) (took tim
 	}
 	defer func() { r.passes = nil }()
 	for range mostRounds {
-		result, err := r.engine.Compact(ctx, engine.CompactRequest{Conversation: chatName, Force: true})
+		result, err := r.engine.Compact(ctx, compact.Request{Conversation: chatName, Force: true})
 		if err != nil {
 			return 0, nil, err
 		}

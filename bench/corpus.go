@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 const (
@@ -69,17 +69,17 @@ func (c *corpus) text(i int) string {
 func (c *corpus) scope(i int) string { return fmt.Sprintf("custom:bench-%02d", i%scopeCount) }
 
 // memory is memory i as a request. An hour-long grid over a year keeps the decay of ages in play.
-func (c *corpus) memory(i int) engine.RememberRequest {
-	categories := engine.Categories()
-	return engine.RememberRequest{
+func (c *corpus) memory(i int) memory.RememberRequest {
+	categories := memory.Categories()
+	return memory.RememberRequest{
 		Text: c.text(i), Scope: c.scope(i), Category: categories[i/scopeCount%len(categories)],
 		CreatedAt: c.start.Add(time.Duration(i%8760) * time.Hour),
 	}
 }
 
 // memories is memories from to to, the latter not included.
-func (c *corpus) memories(from, to int) []engine.RememberRequest {
-	all := make([]engine.RememberRequest, 0, to-from)
+func (c *corpus) memories(from, to int) []memory.RememberRequest {
+	all := make([]memory.RememberRequest, 0, to-from)
 	for i := from; i < to; i++ {
 		all = append(all, c.memory(i))
 	}

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 const (
@@ -115,7 +115,7 @@ func (r *phaseRun) reopen(ctx context.Context) error {
 	defer notes.Close()
 	lines := bufio.NewScanner(notes)
 	for lines.Scan() {
-		if _, err := e.Get(ctx, engine.GetRequest{ID: lines.Text()}); err != nil {
+		if _, err := e.Get(ctx, memory.GetRequest{ID: lines.Text()}); err != nil {
 			return fmt.Errorf("lost after the kill: %w", err)
 		}
 		r.report.CrashWrites++

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -37,7 +39,7 @@ func BenchmarkRecall(b *testing.B) {
 	e, r := filled(b)
 	for _, sort := range []struct {
 		name  string
-		query func(int) engine.RecallQuery
+		query func(int) recall.Query
 	}{{"hybrid", r.hybrid}, {"scope", r.hybridScope}, {"lexical", r.lexical}, {"miss", r.lexicalMiss}, {"vector", r.vector}} {
 		b.Run(sort.name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
@@ -78,7 +80,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.Run("append", func(b *testing.B) {
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for i := 0; b.Loop(); i++ {
-			_, err := e.Append(b.Context(), engine.AppendRequest{Conversation: fmt.Sprint("talk ", i%10), Messages: []engine.Message{
+			_, err := e.Append(b.Context(), conversation.AppendRequest{Conversation: fmt.Sprint("talk ", i%10), Messages: []conversation.Message{
 				{Speaker: "Ines", Text: r.corpus.text(i), SaidAt: start.Add(time.Duration(i) * time.Minute)},
 			}})
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/mallardmem/mallard/bench"
 	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/static"
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 var update = flag.Bool("update", false, "write what the tests find into their golden files")
@@ -36,10 +36,10 @@ func TestLocomo(t *testing.T) {
 	related := static.New().Related // with every model, as memctl has it
 	for _, model := range []struct {
 		name string
-		open func(t *testing.T) engine.Embedder
+		open func(t *testing.T) setup.Embedder
 	}{
-		{"none", func(*testing.T) engine.Embedder { return nil }},
-		{"static", func(*testing.T) engine.Embedder { return static.New() }},
+		{"none", func(*testing.T) setup.Embedder { return nil }},
+		{"static", func(*testing.T) setup.Embedder { return static.New() }},
 		{"all-MiniLM-L6-v2", openMiniLM},
 	} {
 		t.Run(model.name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func goldenLines(model string, r *bench.LocomoReport) (lines []string) {
 	return lines
 }
 
-func openMiniLM(t *testing.T) engine.Embedder {
+func openMiniLM(t *testing.T) setup.Embedder {
 	models := os.Getenv("MEMCTL_MODELS")
 	if models == "" {
 		t.Skip("MEMCTL_MODELS is not set: recall with all-MiniLM-L6-v2 is not compared")

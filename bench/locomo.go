@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // LocomoConfig is what RunLocomo, RunComparison and RunFolds need. Only Data is required.
@@ -17,12 +19,12 @@ type LocomoConfig struct {
 	// Data is a file in the format of LoCoMo (Maharana et al., 2024): an array of conversations with questions.
 	Data string
 	// Embedder makes the vectors. Nil: recall is lexical.
-	Embedder engine.Embedder
+	Embedder setup.Embedder
 	// Related brings related words into the lexical channel. Default the Embedder's, if it has them.
-	Related engine.Related
+	Related setup.Related
 	// Scale is how often every conversation is stored, each time under another name and with other ids: 1 to 1000. Default 1.
 	Scale int
-	// Sets are the weights that rank; RunLocomo uses the first. Default one, engine.TranscriptWeights.
+	// Sets are the weights that rank; RunLocomo uses the first. Default one, recall.TranscriptWeights.
 	Sets []WeightSet
 	// Queries is how many recalls of each sort are timed, at most as many as there are questions. Default 200.
 	Queries int
@@ -35,7 +37,7 @@ type LocomoConfig struct {
 // WeightSet is weights with a name for reports.
 type WeightSet struct {
 	Name    string         `json:"name"`
-	Weights engine.Weights `json:"weights"`
+	Weights recall.Weights `json:"weights"`
 }
 
 func (c LocomoConfig) withDefaults() LocomoConfig {
@@ -43,7 +45,7 @@ func (c LocomoConfig) withDefaults() LocomoConfig {
 		c.Scale = 1
 	}
 	if len(c.Sets) == 0 {
-		c.Sets = []WeightSet{{"transcript", engine.TranscriptWeights()}}
+		c.Sets = []WeightSet{{"transcript", recall.TranscriptWeights()}}
 	}
 	if c.Queries == 0 {
 		c.Queries = 200
@@ -129,7 +131,7 @@ func (r *recording) measure(ctx context.Context) (*LocomoReport, error) {
 	return report, save(r.config.Save, answers)
 }
 
-func modelName(e engine.Embedder) string {
+func modelName(e setup.Embedder) string {
 	if e == nil {
 		return "none"
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/mallardmem/mallard/bench"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // talkFile has two conversations and four questions with evidence.
@@ -25,7 +26,7 @@ const talkFile = "testdata/talk.json"
 
 func TestRunLocomo(t *testing.T) {
 	var saved bytes.Buffer
-	words := engine.TranscriptWeights() // of each turn alone: one that shares none with a question is not found
+	words := recall.TranscriptWeights() // of each turn alone: one that shares none with a question is not found
 	words.Whole, words.Near, words.Far, words.Session, words.Date, words.Speaker, words.Reply, words.Tells, words.Question, words.Related = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Save: &saved, Sets: []bench.WeightSet{{Name: "words", Weights: words}}})
 	if err != nil {
@@ -96,7 +97,7 @@ func TestRunLocomoRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", content, err, want)
 		}
 	}
-	wrong := engine.TranscriptWeights()
+	wrong := recall.TranscriptWeights()
 	wrong.Lexical = 2
 	for want, config := range map[string]bench.LocomoConfig{
 		"scale is -1; allowed: 1 to 1000":     {Scale: -1},

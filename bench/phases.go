@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 const (
@@ -86,7 +87,7 @@ func (r *phaseRun) measure(ctx context.Context) error {
 	p := &r.report
 	for _, sort := range []struct {
 		name     string
-		query    func(i int) engine.RecallQuery
+		query    func(i int) recall.Query
 		p50, p99 *float64
 	}{
 		{"hybrid recalls", r.hybrid, &p.HybridP50, &p.HybridP99},
@@ -115,32 +116,32 @@ func (r *phaseRun) question(i int) (text, scope string) {
 	return r.corpus.question(i, r.config.Memories)
 }
 
-func (r *phaseRun) hybrid(i int) engine.RecallQuery {
+func (r *phaseRun) hybrid(i int) recall.Query {
 	text, _ := r.question(i)
-	return engine.RecallQuery{Text: text, Mode: engine.Hybrid}
+	return recall.Query{Text: text, Mode: recall.Hybrid}
 }
 
-func (r *phaseRun) hybridScope(i int) engine.RecallQuery {
+func (r *phaseRun) hybridScope(i int) recall.Query {
 	text, scope := r.question(i)
-	return engine.RecallQuery{Text: text, Mode: engine.Hybrid, Scopes: []string{scope}}
+	return recall.Query{Text: text, Mode: recall.Hybrid, Scopes: []string{scope}}
 }
 
-func (r *phaseRun) lexical(i int) engine.RecallQuery {
+func (r *phaseRun) lexical(i int) recall.Query {
 	text, _ := r.question(i)
-	return engine.RecallQuery{Text: text, Mode: engine.LexicalMode}
+	return recall.Query{Text: text, Mode: recall.LexicalMode}
 }
 
-func (r *phaseRun) lexicalMiss(i int) engine.RecallQuery {
-	return engine.RecallQuery{Text: r.corpus.miss(i), Mode: engine.LexicalMode}
+func (r *phaseRun) lexicalMiss(i int) recall.Query {
+	return recall.Query{Text: r.corpus.miss(i), Mode: recall.LexicalMode}
 }
 
-func (r *phaseRun) vector(i int) engine.RecallQuery {
+func (r *phaseRun) vector(i int) recall.Query {
 	text, _ := r.question(i)
-	return engine.RecallQuery{Text: text, Mode: engine.VectorMode}
+	return recall.Query{Text: text, Mode: recall.VectorMode}
 }
 
 // recalls asks one sort of questions and notes the middle and the slowest hundredth.
-func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) engine.RecallQuery, p50, p99 *float64) error {
+func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) recall.Query, p50, p99 *float64) error {
 	times := make([]time.Duration, 0, r.config.Queries)
 	for i := -warmUps; i < r.config.Queries; i++ {
 		took, err := r.recall(ctx, e, query(i+warmUps))
@@ -156,7 +157,7 @@ func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, q
 	return nil
 }
 
-func (r *phaseRun) recall(ctx context.Context, e *engine.Engine, q engine.RecallQuery) (time.Duration, error) {
+func (r *phaseRun) recall(ctx context.Context, e *engine.Engine, q recall.Query) (time.Duration, error) {
 	began := time.Now()
 	_, err := e.Recall(ctx, q)
 	return time.Since(began), err

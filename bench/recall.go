@@ -10,13 +10,14 @@ import (
 	"slices"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // RecallConfig is what RunRecall and RunPhase need. Only Memories and Child are required.
 type RecallConfig struct {
 	Memories int // in the file before anything is measured, 100 or more
 	// Embedder makes the vectors. Nil: a model of the bench's own, of Dims dimensions, which costs next to nothing.
-	Embedder engine.Embedder
+	Embedder setup.Embedder
 	Dims     int // default 384; of no effect with Embedder
 	Queries  int // recalls of each sort. Default 200
 	Live     int // single writes. Default 2000

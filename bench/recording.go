@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 const (
@@ -100,12 +103,12 @@ func (r *recording) appendAll(ctx context.Context) error {
 
 // append stores a talk under a name, all of it at once, and gives the ids of its turns.
 func (r *recording) append(ctx context.Context, t talk, name string) (ids []string, err error) {
-	messages := make([]engine.Message, len(t.turns))
+	messages := make([]conversation.Message, len(t.turns))
 	for i, v := range t.turns {
-		messages[i] = engine.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
+		messages[i] = conversation.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
 	}
 	began := time.Now()
-	appended, err := r.engine.Append(ctx, engine.AppendRequest{Conversation: name, Scope: "custom:" + name, Messages: messages})
+	appended, err := r.engine.Append(ctx, conversation.AppendRequest{Conversation: name, Scope: "custom:" + name, Messages: messages})
 	r.appending += time.Since(began)
 	if err != nil {
 		return nil, err
@@ -114,12 +117,12 @@ func (r *recording) append(ctx context.Context, t talk, name string) (ids []stri
 }
 
 // query asks a question with a set of weights, of all conversations.
-func (r *recording) query(q placed, set WeightSet) engine.RecallQuery {
-	mode := engine.LexicalMode
+func (r *recording) query(q placed, set WeightSet) recall.Query {
+	mode := recall.LexicalMode
 	if r.config.Embedder != nil {
-		mode = engine.Hybrid // by name: a model that fails must not pass for one that answers badly
+		mode = recall.Hybrid // by name: a model that fails must not pass for one that answers badly
 	}
-	return engine.RecallQuery{Text: q.text, Mode: mode, Kinds: []engine.Kind{engine.MessageKind}, Weights: &set.Weights}
+	return recall.Query{Text: q.text, Mode: mode, Kinds: []kinds.Kind{kinds.Message}, Weights: &set.Weights}
 }
 
 // answers asks every question within the first copy of its conversation, and compares what came with its gold turns.

@@ -10,10 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
-func added(t *testing.T, e *engine.Engine, r engine.AddBlocksRequest) *engine.AddedBlocks {
+func added(t *testing.T, e *engine.Engine, r conversation.AddBlocksRequest) *conversation.AddedBlocks {
 	t.Helper()
 	result, err := e.AddBlocks(t.Context(), r)
 	if err != nil {
@@ -22,55 +26,55 @@ func added(t *testing.T, e *engine.Engine, r engine.AddBlocksRequest) *engine.Ad
 	return result
 }
 
-var call = engine.Block{Type: engine.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"path":"marsh"}`, Key: "a2", Raw: []byte(`{"exact": 1}`)}
+var call = conversation.Block{Type: conversation.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"path":"marsh"}`, Key: "a2", Raw: []byte(`{"exact": 1}`)}
 
 func TestAddBlocks(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
-	kinds := []engine.Kind{engine.MessageKind}
-	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	kinds := []kinds.Kind{kinds.Message}
+	first := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Role: "assistant", Key: "a1", Text: "I look."}, {Role: "user", Key: "u2", Text: "and then?"}}})
-	result := added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageKey: "a1", Blocks: []engine.Block{call, call}, Cursor: &engine.Cursor{Path: "/t", Host: "claude", Bytes: 7}})
-	want := &engine.AddedBlocks{MessageID: first.IDs[0], Added: 1, Tokens: 2 + 5}
+	result := added(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageKey: "a1", Blocks: []conversation.Block{call, call}, Cursor: &conversation.Cursor{Path: "/t", Host: "claude", Bytes: 7}})
+	want := &conversation.AddedBlocks{MessageID: first.IDs[0], Added: 1, Tokens: 2 + 5}
 	if diff := cmp.Diff(want, result); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	text := engine.Block{Type: engine.TextBlock, Text: "A bittern.", Key: "a3"}
+	text := conversation.Block{Type: conversation.TextBlock, Text: "A bittern.", Key: "a3"}
 	for range 2 { // the second brings nothing new
-		result = added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageID: first.IDs[0], Blocks: []engine.Block{call, text}})
+		result = added(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageID: first.IDs[0], Blocks: []conversation.Block{call, text}})
 	}
 	if result.Added != 0 || result.Tokens != 10 {
 		t.Errorf("again: %+v", result)
 	}
 	m := messagesOf(t, e, "c")[0]
-	blocks := []engine.Block{{Type: engine.TextBlock, Text: "I look."}, call, text}
+	blocks := []conversation.Block{{Type: conversation.TextBlock, Text: "I look."}, call, text}
 	if diff := cmp.Diff(blocks, m.Blocks); diff != "" || m.Text != "I look.\nA bittern." || m.Tokens != 10 {
 		t.Errorf("%+v (-want +got):\n%s", m, diff)
 	}
 	for _, words := range []string{"marsh", "bittern", "look"} {
-		if got := recalled(t, e, engine.RecallQuery{Text: words, Kinds: kinds, Limit: 1}); len(got) != 1 || got[0] != m.ID {
+		if got := recalled(t, e, recall.Query{Text: words, Kinds: kinds, Limit: 1}); len(got) != 1 || got[0] != m.ID {
 			t.Errorf("recall of %s: %v", words, got)
 		}
 	}
 	cursors, err := e.Cursors(t.Context())
-	wantCursors := []engine.Cursor{{Path: "/t", Host: "claude", ConversationID: first.ConversationID, Bytes: 7, ReadAt: noon, IngestedAt: noon}}
+	wantCursors := []conversation.Cursor{{Path: "/t", Host: "claude", ConversationID: first.ConversationID, Bytes: 7, ReadAt: noon, IngestedAt: noon}}
 	if diff := cmp.Diff(wantCursors, cursors); err != nil || diff != "" {
 		t.Errorf("cursors: %v (-want +got):\n%s", err, diff)
 	}
-	if again := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Key: "a1", Text: "I look."}}}); again.Added != 0 {
+	if again := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Key: "a1", Text: "I look."}}}); again.Added != 0 {
 		t.Errorf("the grown message is not known: %+v", again)
 	}
 }
 
 func TestAddBlocksToWhatIsNoText(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
-		{Role: "assistant", Key: "empty", Blocks: []engine.Block{}}, {Role: "assistant", Key: "thinks", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "hm"}}},
-		{Role: "tool", Key: "event", SetAside: engine.AsideEvent, Text: "started"}}})
-	large := engine.Block{Type: engine.ToolResultBlock, CallID: "t1", Tool: "read", Output: strings.Repeat("heron reed\n", 40), Key: "r"}
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Conversation: setup.Conversation{LargeFileTokens: 50}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
+		{Role: "assistant", Key: "empty", Blocks: []conversation.Block{}}, {Role: "assistant", Key: "thinks", Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: "hm"}}},
+		{Role: "tool", Key: "event", SetAside: conversation.AsideEvent, Text: "started"}}})
+	large := conversation.Block{Type: conversation.ToolResultBlock, CallID: "t1", Tool: "read", Output: strings.Repeat("heron reed\n", 40), Key: "r"}
 	for _, key := range []string{"empty", "thinks", "event"} {
-		if result := added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageKey: key, Blocks: []engine.Block{large}}); result.Added != 1 {
+		if result := added(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageKey: key, Blocks: []conversation.Block{large}}); result.Added != 1 {
 			t.Errorf("%s: %+v", key, result)
 		}
 	}
@@ -79,7 +83,7 @@ func TestAddBlocksToWhatIsNoText(t *testing.T) {
 		if len(m.Blocks) != []int{1, 2, 2}[i] || last.FileID == "" || !strings.Contains(last.Output, last.FileID) {
 			t.Errorf("%s: %+v", m.Key, m.Blocks)
 		}
-		if piece := pieceOf(t, e, engine.ReadLargeFileRequest{ID: last.FileID}); string(piece.Content) != large.Output || piece.File.MessageID != m.ID {
+		if piece := pieceOf(t, e, conversation.ReadLargeFileRequest{ID: last.FileID}); string(piece.Content) != large.Output || piece.File.MessageID != m.ID {
 			t.Errorf("%s: the result is not read back: %+v", m.Key, piece)
 		}
 	}
@@ -88,10 +92,10 @@ func TestAddBlocksToWhatIsNoText(t *testing.T) {
 func TestAddBlocksUnderASummary(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Key: "a1", Role: "assistant", Text: "I look."}, {Text: "well"}}}).IDs
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Key: "a1", Role: "assistant", Text: "I look."}, {Text: "well"}}}).IDs
 	leaf := madeSummary(t, e, "c", "looks", ids[:1]...)
 	top := madeSummary(t, e, "c", "all", leaf)
-	added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageKey: "a1", Blocks: []engine.Block{call}})
+	added(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageKey: "a1", Blocks: []conversation.Block{call}})
 	for _, id := range []string{leaf, top} {
 		if s := summaryOf(t, e, id); s.SourceTokens != 7 {
 			t.Errorf("%s has %d source tokens, want 7", s.Text, s.SourceTokens)
@@ -101,12 +105,12 @@ func TestAddBlocksUnderASummary(t *testing.T) {
 
 func TestAddBlocksAtOnce(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Key: "m", Role: "assistant", Text: "0"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Key: "m", Role: "assistant", Text: "0"}}})
 	var wait sync.WaitGroup
 	for _, key := range []string{"1", "2", "3", "4"} {
 		wait.Go(func() {
 			for range 2 {
-				_, err := e.AddBlocks(t.Context(), engine.AddBlocksRequest{Conversation: "c", MessageKey: "m", Blocks: []engine.Block{{Type: engine.TextBlock, Text: key, Key: key}}})
+				_, err := e.AddBlocks(t.Context(), conversation.AddBlocksRequest{Conversation: "c", MessageKey: "m", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: key, Key: key}}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -123,27 +127,27 @@ func TestAddBlocksAtOnce(t *testing.T) {
 func TestAddBlocksRefuses(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	id := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Key: "m", Text: "x"}}}).IDs[0]
-	good := []engine.Block{{Type: engine.TextBlock, Text: "more"}}
+	id := appended(t, e, conversation.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []conversation.Message{{Key: "m", Text: "x"}}}).IDs[0]
+	good := []conversation.Block{{Type: conversation.TextBlock, Text: "more"}}
 	for _, test := range []struct {
-		request engine.AddBlocksRequest
+		request conversation.AddBlocksRequest
 		want    error
 	}{
-		{engine.AddBlocksRequest{Conversation: "c", MessageKey: "n", Blocks: good}, engine.ErrNotFound},
-		{engine.AddBlocksRequest{Conversation: "d", MessageKey: "m", Blocks: good}, engine.ErrNotFound},
-		{engine.AddBlocksRequest{Conversation: "c", Blocks: good}, engine.ErrInvalid},
-		{engine.AddBlocksRequest{Conversation: "c", MessageKey: "m", MessageID: id, Blocks: good}, engine.ErrInvalid},
-		{engine.AddBlocksRequest{Conversation: "c", MessageKey: "\xff", Blocks: good}, engine.ErrInvalid},
-		{engine.AddBlocksRequest{Conversation: "c", MessageKey: "m", Blocks: []engine.Block{{Text: "of no type"}}}, engine.ErrInvalid},
-		{engine.AddBlocksRequest{Conversation: "c", MessageKey: "m", Agent: "scout", Blocks: good}, engine.ErrScopeDenied},
-		{engine.AddBlocksRequest{Conversation: "", MessageKey: "m", Blocks: good}, engine.ErrInvalid},
+		{conversation.AddBlocksRequest{Conversation: "c", MessageKey: "n", Blocks: good}, engine.ErrNotFound},
+		{conversation.AddBlocksRequest{Conversation: "d", MessageKey: "m", Blocks: good}, engine.ErrNotFound},
+		{conversation.AddBlocksRequest{Conversation: "c", Blocks: good}, engine.ErrInvalid},
+		{conversation.AddBlocksRequest{Conversation: "c", MessageKey: "m", MessageID: id, Blocks: good}, engine.ErrInvalid},
+		{conversation.AddBlocksRequest{Conversation: "c", MessageKey: "\xff", Blocks: good}, engine.ErrInvalid},
+		{conversation.AddBlocksRequest{Conversation: "c", MessageKey: "m", Blocks: []conversation.Block{{Text: "of no type"}}}, engine.ErrInvalid},
+		{conversation.AddBlocksRequest{Conversation: "c", MessageKey: "m", Agent: "scout", Blocks: good}, engine.ErrScopeDenied},
+		{conversation.AddBlocksRequest{Conversation: "", MessageKey: "m", Blocks: good}, engine.ErrInvalid},
 	} {
 		if _, err := e.AddBlocks(t.Context(), test.request); !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v, want %v", test.request, err, test.want)
 		}
 	}
 	m := messagesOf(t, e, "c")[0]
-	if diff := cmp.Diff(&engine.Message{Seq: 1, Role: "user", Key: "m", Text: "x", Tokens: 1}, m, cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "SaidAt", "RecordedAt")); diff != "" {
+	if diff := cmp.Diff(&conversation.Message{Seq: 1, Role: "user", Key: "m", Text: "x", Tokens: 1}, m, cmpopts.IgnoreFields(conversation.Message{}, "ID", "ConversationID", "SaidAt", "RecordedAt")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -10,10 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
-func appended(t *testing.T, e *engine.Engine, r engine.AppendRequest) *engine.Appended {
+func appended(t *testing.T, e *engine.Engine, r conversation.AppendRequest) *conversation.Appended {
 	t.Helper()
 	result, err := e.Append(t.Context(), r)
 	if err != nil {
@@ -26,22 +29,22 @@ func TestAppend(t *testing.T) {
 	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, NewID: countedIDs(), Now: clock.now})
-	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	first := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Text: "Hello", ID: "mine", ConversationID: "mine", Seq: 77}, {Role: "assistant", Speaker: "Scout", Caption: "a map", Session: "s", Key: "k", SaidAt: noon.Add(-time.Hour)},
 	}})
-	want := &engine.Appended{ConversationID: "conv_000001", IDs: []string{"msg_000002", "msg_000003"}, Added: 2}
+	want := &conversation.Appended{ConversationID: "conv_000001", IDs: []string{"msg_000002", "msg_000003"}, Added: 2}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	clock.advance(time.Hour)
-	second := appended(t, e, engine.AppendRequest{Conversation: "conv_000001", Messages: []engine.Message{
+	second := appended(t, e, conversation.AppendRequest{Conversation: "conv_000001", Messages: []conversation.Message{
 		{Text: "again", Key: "k"}, {Role: "tool", Text: "21 °C", Key: "l"}, {Role: "system", Text: "twice in a batch", Key: "l"},
 	}})
-	want = &engine.Appended{ConversationID: "conv_000001", IDs: []string{"msg_000003", "msg_000004", "msg_000004"}, Added: 1}
+	want = &conversation.Appended{ConversationID: "conv_000001", IDs: []string{"msg_000003", "msg_000004", "msg_000004"}, Added: 1}
 	if diff := cmp.Diff(want, second); diff != "" {
 		t.Errorf("by id, with keys (-want +got):\n%s", diff)
 	}
-	messages := []*engine.Message{
+	messages := []*conversation.Message{
 		{ID: "msg_000002", ConversationID: "conv_000001", Seq: 1, Role: "user", Text: "Hello", SaidAt: noon, RecordedAt: noon, Tokens: 2},
 		{ID: "msg_000003", ConversationID: "conv_000001", Seq: 2, Role: "assistant", Speaker: "Scout", Caption: "a map", Session: "s", Key: "k", SaidAt: noon.Add(-time.Hour), RecordedAt: noon, Tokens: 2},
 		{ID: "msg_000004", ConversationID: "conv_000001", Seq: 3, Role: "tool", Text: "21 °C", Key: "l", SaidAt: clock.at, RecordedAt: clock.at, Tokens: 2},
@@ -49,10 +52,10 @@ func TestAppend(t *testing.T) {
 	if diff := cmp.Diff(messages, messagesOf(t, e, "c")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if again := appended(t, e, engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "a key of another conversation", Key: "k"}}}); again.Added != 1 {
+	if again := appended(t, e, conversation.AppendRequest{Conversation: "other", Messages: []conversation.Message{{Text: "a key of another conversation", Key: "k"}}}); again.Added != 1 {
 		t.Errorf("%+v", again)
 	}
-	if empty := appended(t, e, engine.AppendRequest{Conversation: "empty"}); empty.Added != 0 || len(empty.IDs) != 0 || empty.ConversationID == "" {
+	if empty := appended(t, e, conversation.AppendRequest{Conversation: "empty"}); empty.Added != 0 || len(empty.IDs) != 0 || empty.ConversationID == "" {
 		t.Errorf("no messages: %+v", empty)
 	}
 	all, err := e.Conversations(t.Context(), "")
@@ -75,19 +78,19 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for _, test := range []struct {
-		message engine.Message
+		message conversation.Message
 		says    []string
 	}{
-		{engine.Message{}, []string{"text", "what was said, or a caption"}},
-		{engine.Message{Text: " ", Caption: "\n"}, []string{"text"}},
-		{engine.Message{Text: "x", Role: "ghost"}, []string{"role", `"ghost"`, "user, assistant, system, tool"}},
-		{engine.Message{Text: "\xff"}, []string{"text", "valid UTF-8"}},
-		{engine.Message{Text: "x", Caption: "\x00"}, []string{"caption", "NUL"}},
-		{engine.Message{Text: "x", Speaker: "\xff"}, []string{"speaker", "valid UTF-8"}},
-		{engine.Message{Text: "x", Session: "\xff"}, []string{"session", "valid UTF-8"}},
-		{engine.Message{Text: "x", Key: "\xff"}, []string{"key", "valid UTF-8"}},
+		{conversation.Message{}, []string{"text", "what was said, or a caption"}},
+		{conversation.Message{Text: " ", Caption: "\n"}, []string{"text"}},
+		{conversation.Message{Text: "x", Role: "ghost"}, []string{"role", `"ghost"`, "user, assistant, system, tool"}},
+		{conversation.Message{Text: "\xff"}, []string{"text", "valid UTF-8"}},
+		{conversation.Message{Text: "x", Caption: "\x00"}, []string{"caption", "NUL"}},
+		{conversation.Message{Text: "x", Speaker: "\xff"}, []string{"speaker", "valid UTF-8"}},
+		{conversation.Message{Text: "x", Session: "\xff"}, []string{"session", "valid UTF-8"}},
+		{conversation.Message{Text: "x", Key: "\xff"}, []string{"key", "valid UTF-8"}},
 	} {
-		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "good"}, test.message, {Text: "good"}}})
+		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "good"}, test.message, {Text: "good"}}})
 		if !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", test.message, err)
 			continue
@@ -99,7 +102,7 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", " ", "\xff"} {
-		if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: name, Messages: []engine.Message{{Text: "good"}}}); !errors.Is(err, engine.ErrInvalid) {
+		if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: name, Messages: []conversation.Message{{Text: "good"}}}); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("conversation %q: %v, want ErrInvalid", name, err)
 		}
 	}
@@ -111,24 +114,24 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 func TestScopeOfAConversation(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	say := []engine.Message{{Text: "x"}}
+	say := []conversation.Message{{Text: "x"}}
 	for _, test := range []struct {
-		request engine.AppendRequest
+		request conversation.AppendRequest
 		want    string // scope
 		err     error
 	}{
-		{engine.AppendRequest{Conversation: "plain"}, "global", nil},
-		{engine.AppendRequest{Conversation: "scout's", Agent: "scout"}, "agent:scout", nil},
-		{engine.AppendRequest{Conversation: "named", Scope: "user:ines"}, "user:ines", nil},
-		{engine.AppendRequest{Conversation: "named", Scope: "user:ines"}, "user:ines", nil},
-		{engine.AppendRequest{Conversation: "named"}, "user:ines", nil},
-		{engine.AppendRequest{Conversation: "named", Scope: "user:teo"}, "", engine.ErrInvalid},
-		{engine.AppendRequest{Conversation: "named", Agent: "scout"}, "", engine.ErrScopeDenied},
-		{engine.AppendRequest{Conversation: "plain", Agent: "scout"}, "global", nil},
-		{engine.AppendRequest{Conversation: "new", Scope: "team:x"}, "", engine.ErrBadScope},
-		{engine.AppendRequest{Conversation: "new", Scope: "user:ines", Agent: "scout"}, "", engine.ErrScopeDenied},
-		{engine.AppendRequest{Conversation: "new", Agent: "system"}, "", engine.ErrBadScope},
-		{engine.AppendRequest{Conversation: "named", Agent: "system"}, "user:ines", nil},
+		{conversation.AppendRequest{Conversation: "plain"}, "global", nil},
+		{conversation.AppendRequest{Conversation: "scout's", Agent: "scout"}, "agent:scout", nil},
+		{conversation.AppendRequest{Conversation: "named", Scope: "user:ines"}, "user:ines", nil},
+		{conversation.AppendRequest{Conversation: "named", Scope: "user:ines"}, "user:ines", nil},
+		{conversation.AppendRequest{Conversation: "named"}, "user:ines", nil},
+		{conversation.AppendRequest{Conversation: "named", Scope: "user:teo"}, "", engine.ErrInvalid},
+		{conversation.AppendRequest{Conversation: "named", Agent: "scout"}, "", engine.ErrScopeDenied},
+		{conversation.AppendRequest{Conversation: "plain", Agent: "scout"}, "global", nil},
+		{conversation.AppendRequest{Conversation: "new", Scope: "team:x"}, "", engine.ErrBadScope},
+		{conversation.AppendRequest{Conversation: "new", Scope: "user:ines", Agent: "scout"}, "", engine.ErrScopeDenied},
+		{conversation.AppendRequest{Conversation: "new", Agent: "system"}, "", engine.ErrBadScope},
+		{conversation.AppendRequest{Conversation: "named", Agent: "system"}, "user:ines", nil},
 	} {
 		test.request.Messages = say
 		_, err := e.Append(t.Context(), test.request)
@@ -154,21 +157,21 @@ func TestScopeOfAConversation(t *testing.T) {
 func TestMessagesInPages(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	var say []engine.Message
+	var say []conversation.Message
 	for range 130 {
-		say = append(say, engine.Message{Text: "x"})
+		say = append(say, conversation.Message{Text: "x"})
 	}
-	id := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).ConversationID
+	id := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say}).ConversationID
 	for _, test := range []struct {
-		request     engine.MessagesRequest
+		request     conversation.MessagesRequest
 		first, last int
 	}{
-		{engine.MessagesRequest{Conversation: "c"}, 1, 100},
-		{engine.MessagesRequest{Conversation: id, From: 101}, 101, 130},
-		{engine.MessagesRequest{Conversation: "c", From: 10, Limit: 5}, 10, 14},
-		{engine.MessagesRequest{Conversation: "c", From: -5, Limit: 1}, 1, 1},
-		{engine.MessagesRequest{Conversation: "c", Limit: 100_000}, 1, 130},
-		{engine.MessagesRequest{Conversation: "c", From: 131}, 0, 0},
+		{conversation.MessagesRequest{Conversation: "c"}, 1, 100},
+		{conversation.MessagesRequest{Conversation: id, From: 101}, 101, 130},
+		{conversation.MessagesRequest{Conversation: "c", From: 10, Limit: 5}, 10, 14},
+		{conversation.MessagesRequest{Conversation: "c", From: -5, Limit: 1}, 1, 1},
+		{conversation.MessagesRequest{Conversation: "c", Limit: 100_000}, 1, 130},
+		{conversation.MessagesRequest{Conversation: "c", From: 131}, 0, 0},
 	} {
 		all, err := e.Messages(t.Context(), test.request)
 		if err != nil {
@@ -182,7 +185,7 @@ func TestMessagesInPages(t *testing.T) {
 			t.Errorf("%+v: %d messages, %d to %d", test.request, len(all), first, last)
 		}
 	}
-	for request, want := range map[engine.MessagesRequest]error{
+	for request, want := range map[conversation.MessagesRequest]error{
 		{Conversation: "nowhere"}: engine.ErrNotFound, {Conversation: ""}: engine.ErrInvalid,
 		{Conversation: "c", Limit: -1}: engine.ErrInvalid, {Conversation: "c", Limit: 100_001}: engine.ErrInvalid, {Conversation: "\xff"}: engine.ErrInvalid,
 	} {
@@ -199,16 +202,16 @@ func TestAModelThatStalls(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	e := enginetest.Open(t, engine.Options{Embedder: &scripted{texts: stall}, EmbedDeadline: 50 * time.Millisecond})
-	got := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "heron"}}})
+	got := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "heron"}}})
 	if !errors.Is(got.VectorErr, context.DeadlineExceeded) || got.Added != 1 {
 		t.Errorf("%+v", got)
 	}
-	if hits := recalled(t, e, engine.RecallQuery{Text: "heron", Kinds: []engine.Kind{engine.MessageKind}, Mode: engine.LexicalMode}); len(hits) != 1 {
+	if hits := recalled(t, e, recall.Query{Text: "heron", Kinds: []kinds.Kind{kinds.Message}, Mode: recall.LexicalMode}); len(hits) != 1 {
 		t.Errorf("recall: %v", hits)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	if _, err := e.Append(ctx, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "reed"}}}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := e.Append(ctx, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "reed"}}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a caller that gave up: %v", err)
 	}
 	if _, err := engine.Open(t.Context(), ":memory:", engine.Options{EmbedDeadline: -1}); !errors.Is(err, engine.ErrInvalid) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
@@ -16,18 +18,18 @@ func toolTalk(b *testing.B, e *engine.Engine, n int) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for said := 0; said < n; {
-		batch := make([]engine.Message, min(2000, n-said))
+		batch := make([]conversation.Message, min(2000, n-said))
 		for i := range batch {
 			words := make([]string, 10+rng.IntN(90))
 			for j := range words {
 				words[j] = vocabulary[rng.IntN(len(vocabulary))]
 			}
-			m := engine.Message{Role: []string{"user", "assistant"}[said%2], Text: strings.Join(words, " "), SaidAt: noon.Add(time.Duration(said) * time.Second)}
+			m := conversation.Message{Role: []string{"user", "assistant"}[said%2], Text: strings.Join(words, " "), SaidAt: noon.Add(time.Duration(said) * time.Second)}
 			switch said % 10 {
 			case 5:
-				m.Blocks = []engine.Block{{Type: engine.TextBlock, Text: m.Text}, {Type: engine.ToolCallBlock, CallID: fmt.Sprint("call_", said), Tool: "look"}}
+				m.Blocks = []conversation.Block{{Type: conversation.TextBlock, Text: m.Text}, {Type: conversation.ToolCallBlock, CallID: fmt.Sprint("call_", said), Tool: "look"}}
 			case 6:
-				m = engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: fmt.Sprint("call_", said-1), Tool: "look", Output: m.Text}}}
+				m = conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: fmt.Sprint("call_", said-1), Tool: "look", Output: m.Text}}}
 			}
 			batch[i] = m
 			said++
@@ -42,7 +44,7 @@ func BenchmarkAssemble(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		e := enginetest.Open(b, engine.Options{})
 		toolTalk(b, e, n)
-		run := func(name string, r engine.AssembleRequest) {
+		run := func(name string, r assemble.Request) {
 			r.Conversation = "c"
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				for b.Loop() {
@@ -52,12 +54,12 @@ func BenchmarkAssemble(b *testing.B) {
 				}
 			})
 		}
-		run("raw", engine.AssembleRequest{})
-		run("raw 8,000 tokens", engine.AssembleRequest{Budget: 8000})
-		run("prompt", engine.AssembleRequest{PromptAware: true, Prompt: "Where did the ferry go in the storm?"})
+		run("raw", assemble.Request{})
+		run("raw 8,000 tokens", assemble.Request{Budget: 8000})
+		run("prompt", assemble.Request{PromptAware: true, Prompt: "Where did the ferry go in the storm?"})
 		condense(b, e, n, 200)
 		condense(b, e, n, 2000)
-		run("compacted", engine.AssembleRequest{})
+		run("compacted", assemble.Request{})
 	}
 }
 
@@ -65,7 +67,7 @@ func BenchmarkAssemble(b *testing.B) {
 func condense(b *testing.B, e *engine.Engine, n, stretch int) {
 	b.Helper()
 	sources := make([][]string, n/stretch-1)
-	for _, i := range assembled(b, e, engine.AssembleRequest{Budget: 1 << 30}).Items {
+	for _, i := range assembled(b, e, assemble.Request{Budget: 1 << 30}).Items {
 		if at := (i.Position - 1) / stretch; at < len(sources) {
 			sources[at] = append(sources[at], i.ID)
 		}

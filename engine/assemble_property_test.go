@@ -10,16 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
 // randomTurns makes messages of all roles. Tools are called alone or together and answered soon, late, twice, before they were called or
 // never; ids come again now and then.
-func randomTurns(rng *rand.Rand, n int) (all []engine.Message) {
+func randomTurns(rng *rand.Rand, n int) (all []conversation.Message) {
 	var open []string
 	for i := range n {
-		m := engine.Message{Role: []string{"user", "assistant", "assistant", "system", "tool"}[rng.IntN(5)]}
+		m := conversation.Message{Role: []string{"user", "assistant", "assistant", "system", "tool"}[rng.IntN(5)]}
 		text := strings.Repeat("word", 1+rng.IntN(30)) + []string{"", " crane", " bridge"}[rng.IntN(3)]
 		switch {
 		case m.Role == "assistant" && rng.IntN(3) == 0:
@@ -29,10 +31,10 @@ func randomTurns(rng *rand.Rand, n int) (all []engine.Message) {
 					id = "call"
 				}
 				open = append(open, id)
-				m.Blocks = append(m.Blocks, engine.Block{Type: engine.ToolCallBlock, CallID: id, Tool: "look", Input: `{"at":1}`})
+				m.Blocks = append(m.Blocks, conversation.Block{Type: conversation.ToolCallBlock, CallID: id, Tool: "look", Input: `{"at":1}`})
 			}
 			if rng.IntN(2) == 0 {
-				m.Blocks = append(m.Blocks, engine.Block{Type: engine.TextBlock, Text: text})
+				m.Blocks = append(m.Blocks, conversation.Block{Type: conversation.TextBlock, Text: text})
 			}
 		case m.Role == "tool" || m.Role == "user" && rng.IntN(10) == 0:
 			id := fmt.Sprint("none_", i)
@@ -41,7 +43,7 @@ func randomTurns(rng *rand.Rand, n int) (all []engine.Message) {
 				id = open[at]
 				open = slices.Delete(open, at, at+1)
 			}
-			m.Blocks = []engine.Block{{Type: engine.ToolResultBlock, CallID: id, Tool: "look", Output: strings.Repeat("word", rng.IntN(10+90*rng.IntN(4)))}}
+			m.Blocks = []conversation.Block{{Type: conversation.ToolResultBlock, CallID: id, Tool: "look", Output: strings.Repeat("word", rng.IntN(10+90*rng.IntN(4)))}}
 		default:
 			m.Text = text
 		}
@@ -51,16 +53,16 @@ func randomTurns(rng *rand.Rand, n int) (all []engine.Message) {
 }
 
 // plannedItems gives what window plans with, of all items of a context that are shown.
-func plannedItems(items []engine.AssembledItem) (all []window.Item) {
+func plannedItems(items []assemble.AssembledItem) (all []window.Item) {
 	for _, i := range items {
 		planned := window.Item{Position: i.Position, Ref: i.ID, Tokens: i.Tokens, Summary: i.Summary != nil}
 		if i.Message != nil {
 			planned.Role = i.Message.Role
 			for _, b := range i.Message.Blocks {
 				switch b.Type {
-				case engine.ToolCallBlock:
+				case conversation.ToolCallBlock:
 					planned.Calls = append(planned.Calls, b.CallID)
-				case engine.ToolResultBlock:
+				case conversation.ToolResultBlock:
 					planned.Results = append(planned.Results, b.CallID)
 				}
 			}
@@ -90,13 +92,13 @@ func TestAssembleIsAsIfItHadReadEverything(t *testing.T) {
 			summarised(t, e, strings.Repeat("was crane ", 1+rng.IntN(40)), from, to)
 			from = to + 1 + rng.IntN(3)
 		}
-		everything := assembled(t, e, engine.AssembleRequest{Budget: 1 << 30})
+		everything := assembled(t, e, assemble.Request{Budget: 1 << 30})
 		if len(everything.Items) != everything.Total.Messages+everything.Total.Summaries || everything.Left.Items != 0 || everything.OverBudget {
 			t.Fatalf("not everything is shown: %+v, left %+v", everything.Total, everything.Left)
 		}
 		items := plannedItems(everything.Items)
 		for range 10 {
-			r := engine.AssembleRequest{Budget: 1 + rng.IntN(everything.Tokens+10), TailCount: rng.IntN(70) - 1, TailTokens: []int{0, -1, 50, 1000}[rng.IntN(4)]}
+			r := assemble.Request{Budget: 1 + rng.IntN(everything.Tokens+10), TailCount: rng.IntN(70) - 1, TailTokens: []int{0, -1, 50, 1000}[rng.IntN(4)]}
 			a := assembled(t, e, r)
 			policy := window.Policy{TailCount: r.TailCount, TailTokens: r.TailTokens}
 			if r.TailCount == 0 {
@@ -115,7 +117,7 @@ func TestAssembleIsAsIfItHadReadEverything(t *testing.T) {
 }
 
 // checkChoice compares what was chosen with a selection from all items.
-func checkChoice(t *testing.T, a *engine.Assembled, items []window.Item, want window.Selection, tail int) {
+func checkChoice(t *testing.T, a *assemble.Assembled, items []window.Item, want window.Selection, tail int) {
 	t.Helper()
 	var got, wanted []int
 	for _, i := range a.Items {
@@ -134,7 +136,7 @@ func checkChoice(t *testing.T, a *engine.Assembled, items []window.Item, want wi
 }
 
 // checkShown: never over the budget in silence, in order, no half of a pair, and all messages of the fresh tail.
-func checkShown(t *testing.T, a *engine.Assembled, items []window.Item, tail int) {
+func checkShown(t *testing.T, a *assemble.Assembled, items []window.Item, tail int) {
 	t.Helper()
 	checkProviders(t, a)
 	tokens := 0

@@ -8,7 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func TestAssembleShortensResults(t *testing.T) {
@@ -29,7 +34,7 @@ func TestAssembleShortensResults(t *testing.T) {
 		{150, "t1 t2", false},
 		{50, "t1 t2", true}, // a reference for t3 would be longer than what it says
 	} {
-		a := assembled(t, e, engine.AssembleRequest{Budget: test.budget, ToolNames: engine.ToolNames{Describe: "mallard_describe"}})
+		a := assembled(t, e, assemble.Request{Budget: test.budget, ToolNames: assemble.ToolNames{Describe: "mallard_describe"}})
 		var short []string
 		for _, m := range a.Messages {
 			for _, b := range m.Blocks {
@@ -49,7 +54,7 @@ func TestAssembleShortensResults(t *testing.T) {
 		}
 		checkProviders(t, a)
 	}
-	if whole, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c"}); err != nil || whole[4].Blocks[0].Output != long(300) {
+	if whole, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "c"}); err != nil || whole[4].Blocks[0].Output != long(300) {
 		t.Errorf("the stored result changed: %v, %v", whole[4], err)
 	}
 }
@@ -60,20 +65,20 @@ func TestAssembleLooksBackForTheUser(t *testing.T) {
 	for _, user := range []int{-1, 0, 40, 399} {
 		t.Run(fmt.Sprint(user), func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{})
-			var all []engine.Message
+			var all []conversation.Message
 			for i := range 400 {
 				all = append(all, turn("assistant "+long(10)))
 				if i == user {
 					all[i] = turn("user " + long(10))
 				}
 			}
-			all = append(all, engine.Message{Role: "user", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "none", Output: "x"}}}) // no user's
+			all = append(all, conversation.Message{Role: "user", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "none", Output: "x"}}}) // no user's
 			talked(t, e, all...)
 			want := 10 // as many as the budget has room for
 			if user >= 0 {
 				want = max(want, 401-user)
 			}
-			a := assembled(t, e, engine.AssembleRequest{Budget: 101})
+			a := assembled(t, e, assemble.Request{Budget: 101})
 			if shown := len(a.Items); shown != want && shown != want+1 || a.OverBudget != (want > 11) {
 				t.Errorf("%d items, over %v; want about %d", shown, a.OverBudget, want)
 			}
@@ -87,43 +92,45 @@ func TestAssembleLooksBackForTheUser(t *testing.T) {
 // TestTailIsTheSameForCompaction: hosts that give results of tools as a user's messages say nothing of the user's with them.
 func TestTailIsTheSameForCompaction(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: engine.ConversationOptions{FreshTailCount: 2}})
-	all := []engine.Message{turn("user " + long(50)), turn("assistant " + long(50)), turn("user q")}
+	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: setup.Conversation{FreshTailCount: 2}})
+	all := []conversation.Message{turn("user " + long(50)), turn("assistant " + long(50)), turn("user q")}
 	for i := range 100 {
 		all = append(all, turn(fmt.Sprintf("assistant >t%d", i)), turn(fmt.Sprintf("user <t%d %s", i, long(10))))
 	}
 	talked(t, e, all...)
-	a := assembled(t, e, engine.AssembleRequest{})
-	if _, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "c", Force: true}); err != nil {
+	a := assembled(t, e, assemble.Request{})
+	if _, err := e.Compact(t.Context(), compact.Request{Conversation: "c", Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: "c"})
+	items, err := e.Context(t.Context(), compact.ContextRequest{Conversation: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Items[a.Tail].Position != 3 || len(items) < 2 || items[0].Kind != engine.SummaryKind || items[1].Position != 3 {
+	if a.Items[a.Tail].Position != 3 || len(items) < 2 || items[0].Kind != kinds.Summary || items[1].Position != 3 {
 		t.Errorf("assembled tail from %d; compacted to %d items, %+v", a.Items[a.Tail].Position, len(items), items[:2])
 	}
 }
 
 func TestProvidersTakeAnyNames(t *testing.T) {
 	t.Parallel()
-	call := func(id, tool, input string) engine.Block {
-		return engine.Block{Type: engine.ToolCallBlock, CallID: id, Tool: tool, Input: input}
+	call := func(id, tool, input string) conversation.Block {
+		return conversation.Block{Type: conversation.ToolCallBlock, CallID: id, Tool: tool, Input: input}
 	}
-	result := func(id string) engine.Block { return engine.Block{Type: engine.ToolResultBlock, CallID: id} }
+	result := func(id string) conversation.Block {
+		return conversation.Block{Type: conversation.ToolResultBlock, CallID: id}
+	}
 	e := enginetest.Open(t, engine.Options{})
 	many := strings.Repeat("x", 100)
-	var live []engine.Message
+	var live []conversation.Message
 	for _, id := range []string{"a", "a", "日本", many, many + "y", strings.Repeat("z", 40), strings.Repeat("z", 40), "a_2"} {
-		live = append(live, engine.Message{Role: "assistant", Blocks: []engine.Block{call(id, "näme "+many, "{")}},
-			engine.Message{Role: "tool", Blocks: []engine.Block{result(id)}})
+		live = append(live, conversation.Message{Role: "assistant", Blocks: []conversation.Block{call(id, "näme "+many, "{")}},
+			conversation.Message{Role: "tool", Blocks: []conversation.Block{result(id)}})
 	}
 	for _, input := range []string{"", " ", "null", "7", `"x"`, "[1]", `{"a":`, `{"a": "<&>"}`, "x\u2028", `{"\ud83d": "\ud83d\ude00 \ude00\uD83D\\ud83d"}`, "{\"a\":\"\xff\x00\"}", "{\"a\":\"\xff\"}"} {
-		live = append(live, engine.Message{Role: "assistant", Blocks: []engine.Block{call("i"+fmt.Sprintf("%x", input), "", input), result("i" + fmt.Sprintf("%x", input))}})
+		live = append(live, conversation.Message{Role: "assistant", Blocks: []conversation.Block{call("i"+fmt.Sprintf("%x", input), "", input), result("i" + fmt.Sprintf("%x", input))}})
 	}
-	live = append(live, engine.Message{Role: "assistant", Text: "bye \n"})
-	a := assembled(t, e, engine.AssembleRequest{Conversation: "unknown", Live: live})
+	live = append(live, conversation.Message{Role: "assistant", Text: "bye \n"})
+	a := assembled(t, e, assemble.Request{Conversation: "unknown", Live: live})
 	checkProviders(t, a)
 	openAI, ids, inputs := a.OpenAI(), []string{}, []string{}
 	for _, m := range openAI {
@@ -146,7 +153,7 @@ func TestProvidersTakeAnyNames(t *testing.T) {
 	if last := messages[len(messages)-1]; last.Role != "assistant" || last.Content[0].Text != "bye" {
 		t.Errorf("ends with %+v", last)
 	}
-	if system, none := new(engine.Assembled).Anthropic(); system != "" || len(none) != 0 || len(new(engine.Assembled).OpenAI()) != 0 || new(engine.Assembled).Text() != "" {
+	if system, none := new(assemble.Assembled).Anthropic(); system != "" || len(none) != 0 || len(new(assemble.Assembled).OpenAI()) != 0 || new(assemble.Assembled).Text() != "" {
 		t.Error("nothing gives something")
 	}
 }

@@ -9,7 +9,11 @@ import (
 
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // madeUp gives questions of words that mean nothing: letters as they come, or syllables.
@@ -43,22 +47,22 @@ func TestRecallOfNonsense(t *testing.T) {
 	alone(t)
 	e := openDemo(t, static.New())
 	for _, test := range []struct {
-		kind engine.Kind
-		mode engine.Mode
+		kind kinds.Kind
+		mode recall.Mode
 		most int // of forty questions
 	}{
-		{engine.MemoryKind, engine.Hybrid, 4}, {engine.MessageKind, engine.Hybrid, 12}, {engine.MessageKind, engine.VectorMode, 12}, {engine.MessageKind, engine.LexicalMode, 4},
+		{kinds.Memory, recall.Hybrid, 4}, {kinds.Message, recall.Hybrid, 12}, {kinds.Message, recall.VectorMode, 12}, {kinds.Message, recall.LexicalMode, 4},
 	} {
 		found := 0
 		for _, question := range madeUp(40) {
-			result, err := e.Recall(t.Context(), engine.RecallQuery{Text: question, Kinds: []engine.Kind{test.kind}, Mode: test.mode})
+			result, err := e.Recall(t.Context(), recall.Query{Text: question, Kinds: []kinds.Kind{test.kind}, Mode: test.mode})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(result.Hits) > 0 {
 				found++
 			}
-			if len(result.Hits) >= 10 && test.mode != engine.LexicalMode { // a word that happens to be one brings a few, by words alone its session
+			if len(result.Hits) >= 10 && test.mode != recall.LexicalMode { // a word that happens to be one brings a few, by words alone its session
 				t.Errorf("%q finds %d of kind %s in mode %s", question, len(result.Hits), test.kind, test.mode)
 			}
 			follows(t, result.Trace, len(result.Hits))
@@ -67,9 +71,9 @@ func TestRecallOfNonsense(t *testing.T) {
 			t.Errorf("%d of 40 questions of made-up words find something of kind %s in mode %s, want %d at most", found, test.kind, test.mode, test.most)
 		}
 	}
-	w := engine.TranscriptWeights()
+	w := recall.TranscriptWeights()
 	w.Chance = 0
-	if off, err := e.Recall(t.Context(), engine.RecallQuery{Text: "florb quxel zint", Kinds: []engine.Kind{engine.MessageKind}, Weights: &w}); err != nil || len(off.Hits) != 10 {
+	if off, err := e.Recall(t.Context(), recall.Query{Text: "florb quxel zint", Kinds: []kinds.Kind{kinds.Message}, Weights: &w}); err != nil || len(off.Hits) != 10 {
 		t.Errorf("without the floor: %v, %v", hitIDs(off), err)
 	}
 }
@@ -83,10 +87,10 @@ func TestWhyNotByChance(t *testing.T) {
 	t.Parallel()
 	model := floored{plotted{dims: 3, vectors: map[string][]float32{"crane": {1, 0, 0}, "hoist": {0.6, 0.8, 0}, "gull": {0.4, 0.91651514, 0}, "a crane": {0, 1, 0}}}}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
-	near, far, named := stored(t, e, engine.RememberRequest{Text: "hoist"}), stored(t, e, engine.RememberRequest{Text: "gull"}), stored(t, e, engine.RememberRequest{Text: "a crane"})
-	w := engine.MemoryWeights()
+	near, far, named := stored(t, e, memory.RememberRequest{Text: "hoist"}), stored(t, e, memory.RememberRequest{Text: "gull"}), stored(t, e, memory.RememberRequest{Text: "a crane"})
+	w := recall.MemoryWeights()
 	w.MinScore, w.HardMinScore = 0, 0
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Weights: &w, WhyNot: far.ID})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Weights: &w, WhyNot: far.ID})
 	if got := hitIDs(result); err != nil || len(got) != 2 || !strings.Contains(strings.Join(got, " "), near.ID) || !strings.Contains(strings.Join(got, " "), named.ID) {
 		t.Fatalf("%v, %v, want what is near and what has the word", got, err)
 	}
@@ -95,7 +99,7 @@ func TestWhyNotByChance(t *testing.T) {
 	}
 	follows(t, result.Trace, 2)
 	w.Chance = 1.3
-	if result, err = e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Weights: &w}); err != nil || len(result.Hits) != 1 || result.Hits[0].ID != named.ID {
+	if result, err = e.Recall(t.Context(), recall.Query{Text: "crane", Weights: &w}); err != nil || len(result.Hits) != 1 || result.Hits[0].ID != named.ID {
 		t.Errorf("with 1.3 of it: %v, %v, want the one with the word", hitIDs(result), err)
 	}
 }
@@ -104,9 +108,9 @@ func TestWhyNotByChance(t *testing.T) {
 func TestChanceKeepsTheTime(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Text: "the crane is down", SaidAt: noon.AddDate(0, 0, -1)}, {Text: "the lock is open", SaidAt: noon.AddDate(0, 0, -40)}}}).IDs
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "what happened yesterday?", Kinds: []engine.Kind{engine.MessageKind}, AsOf: noon.Add(time.Minute)})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "what happened yesterday?", Kinds: []kinds.Kind{kinds.Message}, AsOf: noon.Add(time.Minute)})
 	if got := hitIDs(result); err != nil || len(got) != 1 || got[0] != said[0] {
 		t.Errorf("%v, %v, want only what was said yesterday", got, err)
 	}
@@ -115,8 +119,8 @@ func TestChanceKeepsTheTime(t *testing.T) {
 func TestMinScore(t *testing.T) {
 	alone(t)
 	e := openDemo(t, static.New())
-	for _, kind := range []engine.Kind{engine.MemoryKind, engine.MessageKind} {
-		q := engine.RecallQuery{Text: "What is Ines allergic to?", Kinds: []engine.Kind{kind}}
+	for _, kind := range []kinds.Kind{kinds.Memory, kinds.Message} {
+		q := recall.Query{Text: "What is Ines allergic to?", Kinds: []kinds.Kind{kind}}
 		all, err := e.Recall(t.Context(), q)
 		if err != nil || len(all.Hits) < 3 {
 			t.Fatalf("%v, %v", hitIDs(all), err)
@@ -130,12 +134,12 @@ func TestMinScore(t *testing.T) {
 		if some.WhyNot.Stage != "hard_min_score" || !strings.Contains(some.WhyNot.Reason, "below the least score asked for, 0.") {
 			t.Errorf("%s: %+v", kind, some.WhyNot)
 		}
-		if again, err := e.Recall(t.Context(), engine.RecallQuery{Text: q.Text, Kinds: q.Kinds}); err != nil || len(again.Hits) != len(all.Hits) {
+		if again, err := e.Recall(t.Context(), recall.Query{Text: q.Text, Kinds: q.Kinds}); err != nil || len(again.Hits) != len(all.Hits) {
 			t.Errorf("%s: afterwards %v, %v, want all again", kind, hitIDs(again), err)
 		}
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1), -0.1, 1.01} {
-		if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "x", MinScore: bad}); err == nil || !strings.Contains(err.Error(), "min_score is") {
+		if _, err := e.Recall(t.Context(), recall.Query{Text: "x", MinScore: bad}); err == nil || !strings.Contains(err.Error(), "min_score is") {
 			t.Errorf("%v: %v, want that it is refused", bad, err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // talkFile makes a file with the conversations "talk" and "aside" and closes it. In talk, of twelve messages, the tree {top} stands for two leaves
@@ -19,13 +21,13 @@ func talkFile(t *testing.T) (whole []byte, names *strings.Replacer) {
 	t.Helper()
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
-	var messages []engine.Message
+	var messages []conversation.Message
 	for i := range 13 {
-		messages = append(messages, engine.Message{Text: fmt.Sprintf("what was said at %d o'clock", i), SaidAt: noon.Add(time.Duration(i) * time.Minute)})
+		messages = append(messages, conversation.Message{Text: fmt.Sprintf("what was said at %d o'clock", i), SaidAt: noon.Add(time.Duration(i) * time.Minute)})
 	}
-	messages[12].SetAside = engine.AsideEvent
-	talk := appended(t, e, engine.AppendRequest{Conversation: "talk", SessionID: "s", Messages: messages,
-		Cursor: &engine.Cursor{Path: "/talk.jsonl", Host: "test", FileID: "1", FirstLine: "x", Bytes: 1, Lines: 1}})
+	messages[12].SetAside = conversation.AsideEvent
+	talk := appended(t, e, conversation.AppendRequest{Conversation: "talk", SessionID: "s", Messages: messages,
+		Cursor: &conversation.Cursor{Path: "/talk.jsonl", Host: "test", FileID: "1", FirstLine: "x", Bytes: 1, Lines: 1}})
 	ids := talk.IDs
 	leaf := func(text string, from int) func([]string) engine.Made {
 		return func([]string) engine.Made { return engine.Made{Text: text, Tokens: 3, Sources: ids[from : from+3]} }
@@ -35,8 +37,8 @@ func talkFile(t *testing.T) (whole []byte, names *strings.Replacer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	aside := appended(t, e, engine.AppendRequest{Conversation: "aside", Messages: []engine.Message{
-		{Role: "assistant", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "I look"}, {Type: engine.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}},
+	aside := appended(t, e, conversation.AppendRequest{Conversation: "aside", Messages: []conversation.Message{
+		{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "I look"}, {Type: conversation.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}},
 		{Role: "tool", Text: "seen", Raw: bytes.Repeat([]byte("long "), 20_000)},
 	}})
 	intact(t, e)
@@ -164,7 +166,7 @@ func TestCheckFindsEveryFaultOfTalk(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
-		if !slices.ContainsFunc(faults, func(f engine.Fault) bool {
+		if !slices.ContainsFunc(faults, func(f upkeep.Fault) bool {
 			return strings.HasPrefix(f.Fault, test.fault) && strings.HasPrefix(f.Subject, subject)
 		}) {
 			t.Errorf("%s: faults %v: want %q of %s", test.statement, faults, test.fault, subject)

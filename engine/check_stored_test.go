@@ -12,6 +12,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // Where blocks lie in a file.
@@ -191,7 +193,7 @@ func TestCheckOfAnOpenFile(t *testing.T) {
 	if len(named) < 3 || !slices.Equal(named, damaged[:len(named)]) && len(named) < len(damaged)-4 {
 		t.Errorf("damaged blocks %v; named %v", damaged, named)
 	}
-	if d, err := e.Doctor(t.Context(), engine.DoctorRequest{}); err != nil || len(d.Findings) == 0 {
+	if d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{}); err != nil || len(d.Findings) == 0 {
 		t.Errorf("doctor: %+v, %v", d, err)
 	}
 	if _, err := file.WriteAt(content, 0); err != nil { // as it was, or closing could not
@@ -214,7 +216,7 @@ func TestCheckAmidCheckpoints(t *testing.T) {
 				return
 			default:
 			}
-			_, err := e.Remember(t.Context(), engine.RememberRequest{Text: fmt.Sprintf("note %d of many", n)})
+			_, err := e.Remember(t.Context(), memory.RememberRequest{Text: fmt.Sprintf("note %d of many", n)})
 			if err == nil {
 				err = e.Snapshot(t.Context(), filepath.Join(t.TempDir(), "copy.db")) // makes a checkpoint
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/upkeep"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -94,7 +95,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
-		if !slices.ContainsFunc(faults, func(f engine.Fault) bool {
+		if !slices.ContainsFunc(faults, func(f upkeep.Fault) bool {
 			return f.Fault == test.fault && strings.HasPrefix(f.Subject, subject)
 		}) {
 			t.Errorf("%s: faults %v: want %q of %s", statement, faults, test.fault, subject)

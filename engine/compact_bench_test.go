@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // BenchmarkCompactPass is what one pass costs beside the summariser: reading the context, choosing, writing. The conversation has so many
@@ -17,11 +20,11 @@ func BenchmarkCompactPass(b *testing.B) {
 			if n > 1000 && testing.Short() {
 				b.Skip("short: no large conversation")
 			}
-			e := enginetest.Open(b, engine.Options{LLM: summing(300, 300), Conversation: engine.ConversationOptions{LeafChunkTokens: 500, SweepMaxPasses: 1, SummaryMaxCalls: 1 << 20}})
+			e := enginetest.Open(b, engine.Options{LLM: summing(300, 300), Conversation: setup.Conversation{LeafChunkTokens: 500, SweepMaxPasses: 1, SummaryMaxCalls: 1 << 20}})
 			for from := 0; from < n; from += 1000 {
-				r := engine.AppendRequest{Conversation: "talk"}
+				r := conversation.AppendRequest{Conversation: "talk"}
 				for i := range 1000 {
-					r.Messages = append(r.Messages, engine.Message{Text: fmt.Sprintf("Turn %d: the crane at pier %d was painted in colour %d, and then some more was said about it at length.", from+i, i%7, i%11),
+					r.Messages = append(r.Messages, conversation.Message{Text: fmt.Sprintf("Turn %d: the crane at pier %d was painted in colour %d, and then some more was said about it at length.", from+i, i%7, i%11),
 						SaidAt: noon.Add(time.Duration(from+i) * time.Minute)})
 				}
 				if _, err := e.Append(b.Context(), r); err != nil {
@@ -29,7 +32,7 @@ func BenchmarkCompactPass(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				c, err := e.Compact(b.Context(), engine.CompactRequest{Conversation: "talk", Force: true})
+				c, err := e.Compact(b.Context(), compact.Request{Conversation: "talk", Force: true})
 				if err != nil || len(c.Passes) != 1 {
 					b.Fatalf("%+v, %v", c, err)
 				}

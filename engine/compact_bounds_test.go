@@ -10,16 +10,19 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // TestUnderOutlastsASweep: a sweep that comes to its deadline is no failure of the whole, which has a deadline of its own.
 func TestUnderOutlastsASweep(t *testing.T) {
 	t.Parallel()
 	llm := slowAt(func(call int) bool { return call%3 == 0 })
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(3 * time.Second) })})
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *setup.Conversation) { o.SweepDeadline = setup.Duration(3 * time.Second) })})
 	said(t, e, "talk", times(12, 10)...)
-	c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactUnder, Budget: 90})
+	c := compactTalk(t, e, compact.Request{Mode: compact.Under, Budget: 90})
 	if !c.Reached || c.Rounds < 2 || len(c.Passes) != 6 || c.Reason != "compacted" {
 		t.Errorf("%+v, want six passes in several sweeps", c)
 	}
@@ -31,9 +34,9 @@ func TestUnderOutOfTime(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}}
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(50 * time.Millisecond) })})
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *setup.Conversation) { o.SweepDeadline = setup.Duration(50 * time.Millisecond) })})
 	said(t, e, "talk", times(12, 10)...)
-	if c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactUnder, Budget: 90}); c.Reached || c.Changed || c.Rounds != 1 || c.Reason != "out of time" {
+	if c := compactTalk(t, e, compact.Request{Mode: compact.Under, Budget: 90}); c.Reached || c.Changed || c.Rounds != 1 || c.Reason != "out of time" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -43,17 +46,17 @@ func TestLive(t *testing.T) {
 	alone(t)
 	for _, test := range []struct {
 		name    string
-		request engine.CompactRequest
+		request compact.Request
 		passes  int
 		after   int
 		reached bool
 		reason  string
 	}{
-		{"under its target by what is stored alone", engine.CompactRequest{Mode: engine.CompactUnder, Budget: 600, Live: 900}, 4, 520, true, "compacted"},
-		{"no further than needed", engine.CompactRequest{Mode: engine.CompactUnder, Budget: 600, Live: 700}, 2, 510, true, "compacted"},
-		{"more than can be done", engine.CompactRequest{Mode: engine.CompactUnder, Budget: 600, Live: 5000}, 4, 4620, false, "live context still exceeds target"},
-		{"a sweep that is not enough", engine.CompactRequest{Budget: 400, Live: 5000}, 3, 4715, false, "compacted"},
-		{"a sweep that is", engine.CompactRequest{Budget: 400, Live: 500}, 3, 215, true, "compacted"},
+		{"under its target by what is stored alone", compact.Request{Mode: compact.Under, Budget: 600, Live: 900}, 4, 520, true, "compacted"},
+		{"no further than needed", compact.Request{Mode: compact.Under, Budget: 600, Live: 700}, 2, 510, true, "compacted"},
+		{"more than can be done", compact.Request{Mode: compact.Under, Budget: 600, Live: 5000}, 4, 4620, false, "live context still exceeds target"},
+		{"a sweep that is not enough", compact.Request{Budget: 400, Live: 5000}, 3, 4715, false, "compacted"},
+		{"a sweep that is", compact.Request{Budget: 400, Live: 500}, 3, 215, true, "compacted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 100)})
@@ -72,18 +75,18 @@ func TestNothingShrinks(t *testing.T) {
 	llm := summing(9, 9)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 1)})
 	said(t, e, "talk", times(5, 1)...)
-	c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactUnder, Budget: 2, Force: true})
+	c := compactTalk(t, e, compact.Request{Mode: compact.Under, Budget: 2, Force: true})
 	if c.Changed || c.Reached || c.Reason != "could not reach target" || len(llm.Calls()) != 8 {
 		t.Errorf("%+v after %d calls, want two calls for each of four messages", c, len(llm.Calls()))
 	}
-	if c = compactTalk(t, e, engine.CompactRequest{Budget: 2}); c.Reason != "nothing to compact" || len(llm.Calls()) != 8 {
+	if c = compactTalk(t, e, compact.Request{Budget: 2}); c.Reason != "nothing to compact" || len(llm.Calls()) != 8 {
 		t.Errorf("again: %+v after %d calls", c, len(llm.Calls()))
 	}
 
-	few := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 1, func(o *engine.ConversationOptions) { o.SweepMaxPasses = 3 })})
+	few := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 1, func(o *setup.Conversation) { o.SweepMaxPasses = 3 })})
 	said(t, few, "talk", times(5, 1)...)
 	for _, want := range []string{"reached the most of passes", "nothing to compact"} {
-		if c := compactTalk(t, few, engine.CompactRequest{Budget: 2}); c.Changed || c.Reason != want {
+		if c := compactTalk(t, few, compact.Request{Budget: 2}); c.Changed || c.Reason != want {
 			t.Errorf("%+v, want %s", c, want)
 		}
 	}
@@ -98,7 +101,7 @@ func TestCancelledReason(t *testing.T) {
 	}}
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10)})
 	said(t, e, "talk", times(40, 10)...)
-	if c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Budget: 100}); !errors.Is(err, context.Canceled) || c.Reason != "cancelled" {
+	if c, err := e.Compact(ctx, compact.Request{Conversation: "talk", Budget: 100}); !errors.Is(err, context.Canceled) || c.Reason != "cancelled" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -109,13 +112,13 @@ func TestStalledModel(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}}
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50, func(o *engine.ConversationOptions) { o.SummaryTimeout = engine.Duration(20 * time.Millisecond) })})
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50, func(o *setup.Conversation) { o.SummaryTimeout = setup.Duration(20 * time.Millisecond) })})
 	said(t, e, "talk", times(12, 10)...)
-	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 130})
+	c, err := e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 130})
 	if !errors.Is(err, context.DeadlineExceeded) || c.Changed || c.Reason != "the summariser failed" || len(llm.Calls()) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	c, err = e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 110})
+	c, err = e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 110})
 	if !errors.Is(err, context.DeadlineExceeded) || len(c.Passes) == 0 || !c.Passes[0].Fallback || c.TokensAfter > 110 {
 		t.Errorf("over the whole budget: %+v, %v", c, err)
 	}
@@ -137,24 +140,24 @@ func TestCompactedTogether(t *testing.T) {
 	}}
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
 	said(t, e, "talk", times(20, 10)...)
-	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "elsewhere " + enginetest.Tokens(40)}, {Text: "a"}, {Text: "b"}}}); err != nil {
+	if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "other", Messages: []conversation.Message{{Text: "elsewhere " + enginetest.Tokens(40)}, {Text: "a"}, {Text: "b"}}}); err != nil {
 		t.Fatal(err)
 	}
 	var wait sync.WaitGroup
 	for range 3 {
 		wait.Go(func() {
-			if _, err := e.Compact(context.Background(), engine.CompactRequest{Conversation: "talk", Force: true}); err != nil {
+			if _, err := e.Compact(context.Background(), compact.Request{Conversation: "talk", Force: true}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	<-asked
-	if c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "other", Force: true}); err != nil || !c.Changed {
+	if c, err := e.Compact(t.Context(), compact.Request{Conversation: "other", Force: true}); err != nil || !c.Changed {
 		t.Errorf("another conversation: %+v, %v", c, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Force: true}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := e.Compact(ctx, compact.Request{Conversation: "talk", Force: true}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting: %v", err)
 	}
 	close(answer)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
@@ -23,7 +25,7 @@ func TestAppendedMeanwhile(t *testing.T) {
 	}}
 	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
 	said(t, e, "talk", times(10, 10)...)
-	c := compactTalk(t, e, engine.CompactRequest{Budget: 100})
+	c := compactTalk(t, e, compact.Request{Budget: 100})
 	if len(c.Passes) != 5 || !c.Reached || c.TokensAfter != 75 {
 		t.Errorf("%+v, want five passes, to the threshold of 75 tokens", c)
 	}
@@ -42,7 +44,7 @@ func TestRewrittenMeanwhile(t *testing.T) {
 		if !rewritten {
 			rewritten = true
 			id := rowsOf(t, e, "SELECT id FROM summaries ORDER BY first_seq")[0][0].(string)
-			if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: id, Text: "brief"}); err != nil {
+			if _, err := e.RewriteSummary(t.Context(), compact.RewriteRequest{ID: id, Text: "brief"}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -50,7 +52,7 @@ func TestRewrittenMeanwhile(t *testing.T) {
 	}}
 	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 10))})
 	said(t, e, "talk", times(12, 50)...)
-	c := compactTalk(t, e, engine.CompactRequest{Force: true})
+	c := compactTalk(t, e, compact.Request{Force: true})
 	if got := contextOf(t, e, "talk"); got != "D1(8) m11 m12" {
 		t.Errorf("context %s, %+v", got, c)
 	}
@@ -67,7 +69,7 @@ func TestLengthenedMeanwhile(t *testing.T) {
 	llm := &enginetest.LLM{}
 	llm.Answer = func(context.Context, string, string, int) (string, error) {
 		if len(llm.Calls()) == 1 {
-			r := engine.AddBlocksRequest{Conversation: "talk", MessageID: second, Blocks: []engine.Block{{Type: engine.TextBlock, Text: "late words"}}}
+			r := conversation.AddBlocksRequest{Conversation: "talk", MessageID: second, Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "late words"}}}
 			if added, err := e.AddBlocks(t.Context(), r); err != nil || added.Added != 1 {
 				t.Errorf("%+v, %v", added, err)
 			}
@@ -75,8 +77,8 @@ func TestLengthenedMeanwhile(t *testing.T) {
 		return enginetest.Tokens(5), nil
 	}
 	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 60)})
-	second = appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: enginetest.Tokens(20)}, {Text: enginetest.Tokens(20)}, {Text: "last"}}}).IDs[1]
-	compactTalk(t, e, engine.CompactRequest{Force: true})
+	second = appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: enginetest.Tokens(20)}, {Text: enginetest.Tokens(20)}, {Text: "last"}}}).IDs[1]
+	compactTalk(t, e, compact.Request{Force: true})
 	if got, calls := contextOf(t, e, "talk"), llm.Calls(); got != "L(5) m3" || len(calls) != 2 || !strings.Contains(calls[1].Prompt, "late words") {
 		t.Errorf("context %s after %d calls", got, len(calls))
 	}
@@ -105,16 +107,16 @@ func TestPurgedMeanwhile(t *testing.T) {
 				}
 				if !purged && test.reads(prompt) {
 					purged = true
-					if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{secret}}); err != nil {
+					if _, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "talk", IDs: []string{secret}}); err != nil {
 						t.Error(err)
 					}
 				}
 				return answer, nil
 			}}
 			e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 2))})
-			r := engine.AppendRequest{Conversation: "talk"}
+			r := conversation.AppendRequest{Conversation: "talk"}
 			for n := range 12 {
-				r.Messages = append(r.Messages, engine.Message{Text: fmt.Sprint(n, enginetest.Tokens(48)), SaidAt: noon})
+				r.Messages = append(r.Messages, conversation.Message{Text: fmt.Sprint(n, enginetest.Tokens(48)), SaidAt: noon})
 			}
 			r.Messages[1].Text = "the secret word " + enginetest.Tokens(45)
 			appended, err := e.Append(t.Context(), r)
@@ -122,7 +124,7 @@ func TestPurgedMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			secret = appended.IDs[1]
-			compactTalk(t, e, engine.CompactRequest{Force: true})
+			compactTalk(t, e, compact.Request{Force: true})
 			if !purged {
 				t.Fatal("nothing was purged")
 			}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
@@ -33,19 +35,19 @@ func crashFile(t *testing.T, path string) {
 	t.Helper()
 	e := openFile(t, path, crashOptions("before", func() {}))
 	for n := range 9 {
-		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Key: fmt.Sprint("key ", n+1), Text: strings.Repeat("talk", 20), SaidAt: noon}}})
+		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Key: fmt.Sprint("key ", n+1), Text: strings.Repeat("talk", 20), SaidAt: noon}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n < 6 {
 			continue
 		}
-		if _, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Mode: engine.CompactLeaf, Force: true}); err != nil {
+		if _, err := e.Compact(t.Context(), compact.Request{Conversation: "talk", Mode: compact.Leaf, Force: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "yard", Cursor: &engine.Cursor{Path: "/yard", Host: "h"}, Messages: append(dialogue("u "+poll, "a HEARTBEAT_OK"),
-		engine.Message{Text: "begun", SetAside: engine.AsideEvent, Raw: large}, engine.Message{Key: "left", Text: "no", SetAside: engine.AsideOffBranch})})
+	appended(t, e, conversation.AppendRequest{Conversation: "yard", Cursor: &conversation.Cursor{Path: "/yard", Host: "h"}, Messages: append(dialogue("u "+poll, "a HEARTBEAT_OK"),
+		conversation.Message{Text: "begun", SetAside: conversation.AsideEvent, Raw: large}, conversation.Message{Key: "left", Text: "no", SetAside: conversation.AsideOffBranch})})
 	closeFile(t, e)
 }
 

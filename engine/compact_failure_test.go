@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // answers gives one answer after the other, the last again and again. An error among them is given as one.
@@ -54,30 +57,30 @@ func TestEscalation(t *testing.T) {
 		size     int
 		target   int
 		force    bool
-		level    engine.Escalation
+		level    compact.Escalation
 		tokens   int // at most
 		calls    int
 		fallback bool
 		err      error
 	}{
-		{"G1", answers(tokens(5)), 30, 0, true, engine.Normal, 5, 1, false, nil},
-		{"G2", answers(tokens(999), tokens(3)), 30, 0, true, engine.Aggressive, 3, 2, false, nil},
-		{"G3", answers(tokens(999)), 30, 0, true, engine.Extractive, 29, 2, true, nil},
-		{"G4: blank", answers(" \n\t "), 3000, 0, true, engine.Extractive, 512, 2, true, nil},
-		{"blank, then an answer", answers("", tokens(7)), 3000, 0, true, engine.Aggressive, 7, 2, false, nil},
-		{"an echo", answers(echo), 30, 0, true, engine.Extractive, 29, 2, true, nil},
-		{"G5: three times too long", answers(tokens(500)), 600, 100, true, engine.Truncated, 300, 1, false, nil},
-		{"G6: just as long as it may be", answers(tokens(300)), 600, 100, true, engine.Normal, 300, 1, false, nil},
-		{"no valid text", answers("caf\xe9 \x00 bar"), 30, 0, true, engine.Normal, 4, 1, false, nil},
+		{"G1", answers(tokens(5)), 30, 0, true, compact.Normal, 5, 1, false, nil},
+		{"G2", answers(tokens(999), tokens(3)), 30, 0, true, compact.Aggressive, 3, 2, false, nil},
+		{"G3", answers(tokens(999)), 30, 0, true, compact.Extractive, 29, 2, true, nil},
+		{"G4: blank", answers(" \n\t "), 3000, 0, true, compact.Extractive, 512, 2, true, nil},
+		{"blank, then an answer", answers("", tokens(7)), 3000, 0, true, compact.Aggressive, 7, 2, false, nil},
+		{"an echo", answers(echo), 30, 0, true, compact.Extractive, 29, 2, true, nil},
+		{"G5: three times too long", answers(tokens(500)), 600, 100, true, compact.Truncated, 300, 1, false, nil},
+		{"G6: just as long as it may be", answers(tokens(300)), 600, 100, true, compact.Normal, 300, 1, false, nil},
+		{"no valid text", answers("caf\xe9 \x00 bar"), 30, 0, true, compact.Normal, 4, 1, false, nil},
 		{"down", answers(errDown), 30, 0, false, "", 0, 1, false, errDown},
-		{"down, but it must be", answers(errDown), 30, 0, true, engine.Extractive, 29, 1, true, nil},
+		{"down, but it must be", answers(errDown), 30, 0, true, compact.Extractive, 29, 1, true, nil},
 		{"G9: refused", answers(enginetest.Refused{}), 30, 0, true, "", 0, 1, false, enginetest.Refused{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: small(1, test.size, func(o *engine.ConversationOptions) { o.LeafTargetTokens = test.target })})
+			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: small(1, test.size, func(o *setup.Conversation) { o.LeafTargetTokens = test.target })})
 			said(t, e, "talk", test.size, 1)
 			before := contextOf(t, e, "talk")
-			c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Force: test.force, Budget: 10_000})
+			c, err := e.Compact(t.Context(), compact.Request{Conversation: "talk", Force: test.force, Budget: 10_000})
 			if !errors.Is(err, test.err) || c.Calls != test.calls {
 				t.Fatalf("%v after %d calls, want %v after %d", err, c.Calls, test.err, test.calls)
 			}
@@ -100,12 +103,12 @@ func TestFailureKeepsWhatWasDone(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: answers(enginetest.Tokens(5), errDown), Conversation: small(2, 50)})
 	said(t, e, "talk", times(20, 10)...)
-	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 200})
+	c, err := e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 200})
 	if !errors.Is(err, errDown) || !c.Changed || len(c.Passes) != 1 || c.TokensAfter != 155 || c.Reason != "the summariser failed" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	// Over the whole budget the source speaks for itself, until it is not.
-	c, err = e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 100})
+	c, err = e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 100})
 	if !errors.Is(err, errDown) || !c.Changed || !c.Passes[0].Fallback || c.TokensAfter > 100 {
 		t.Errorf("over the budget: %+v, %v", c, err)
 	}
@@ -117,7 +120,7 @@ func TestBreaker(t *testing.T) {
 	llm := answers(enginetest.Refused{})
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50)})
 	said(t, e, "talk", times(20, 10)...)
-	request := engine.CompactRequest{Conversation: "talk", Budget: 100, Force: true}
+	request := compact.Request{Conversation: "talk", Budget: 100, Force: true}
 	for i := range 5 {
 		if c, err := e.Compact(t.Context(), request); err == nil || c.Reason != "provider auth failure" {
 			t.Fatalf("failure %d: %+v, %v", i, c, err)
@@ -140,10 +143,10 @@ func TestSpendGuard(t *testing.T) {
 	alone(t)
 	clock := &movingClock{noon}
 	llm := summing(5, 5)
-	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SummaryMaxCalls = 3 })})
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 10, func(o *setup.Conversation) { o.SummaryMaxCalls = 3 })})
 	said(t, e, "talk", times(20, 10)...)
-	request := engine.CompactRequest{Conversation: "talk", Budget: 220}
-	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 220})
+	request := compact.Request{Conversation: "talk", Budget: 220}
+	c, err := e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 220})
 	if err != nil || c.Calls != 3 || len(c.Passes) != 3 || c.Reason != "the model's calls are spent for now" {
 		t.Errorf("%+v, %v, want it to stop after three calls", c, err)
 	}
@@ -155,7 +158,7 @@ func TestSpendGuard(t *testing.T) {
 	if c := compactTalk(t, e, request); c.Calls != 3 || len(c.Passes) != 3 {
 		t.Errorf("after the pause: %+v", c)
 	}
-	if c := compactTalk(t, e, engine.CompactRequest{Budget: 165}); c.Calls != 0 || len(c.Passes) == 0 || !c.Passes[0].Fallback || c.TokensAfter > 165 {
+	if c := compactTalk(t, e, compact.Request{Budget: 165}); c.Calls != 0 || len(c.Passes) == 0 || !c.Passes[0].Fallback || c.TokensAfter > 165 {
 		t.Errorf("over the whole budget: %+v, want summaries without the model", c)
 	}
 }
@@ -164,9 +167,9 @@ func TestSpendGuard(t *testing.T) {
 func TestOutOfTime(t *testing.T) {
 	t.Parallel()
 	llm := slowAt(func(call int) bool { return call == 2 })
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *engine.ConversationOptions) { o.SweepDeadline = engine.Duration(3 * time.Second) })})
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10, func(o *setup.Conversation) { o.SweepDeadline = setup.Duration(3 * time.Second) })})
 	said(t, e, "talk", times(40, 10)...)
-	c := compactTalk(t, e, engine.CompactRequest{Budget: 100})
+	c := compactTalk(t, e, compact.Request{Budget: 100})
 	if c.Reason != "out of time" || c.Reached || len(c.Passes) != 1 || c.Calls != 2 {
 		t.Errorf("%+v", c)
 	}
@@ -193,7 +196,7 @@ func TestCancelledCompaction(t *testing.T) {
 	}}
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 10)})
 	said(t, e, "talk", times(40, 10)...)
-	if c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "talk", Budget: 100, Force: true}); !errors.Is(err, context.Canceled) || c.Changed {
+	if c, err := e.Compact(ctx, compact.Request{Conversation: "talk", Budget: 100, Force: true}); !errors.Is(err, context.Canceled) || c.Changed {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -208,9 +211,9 @@ func TestAppendNeverWaits(t *testing.T) {
 	}}
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
 	said(t, e, "talk", times(10, 10)...)
-	done := make(chan *engine.Compacted)
+	done := make(chan *compact.Compacted)
 	go func() {
-		c, err := e.Compact(context.Background(), engine.CompactRequest{Conversation: "talk", Budget: 100})
+		c, err := e.Compact(context.Background(), compact.Request{Conversation: "talk", Budget: 100})
 		if err != nil {
 			t.Error(err)
 		}
@@ -234,24 +237,24 @@ func TestConflict(t *testing.T) {
 	n := 0
 	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) {
 		if n++; n == 2 {
-			if _, err := e.DissolveSummary(context.Background(), engine.DissolveRequest{ID: rowsOf(t, e, "SELECT id FROM summaries")[0][0].(string)}); err != nil {
+			if _, err := e.DissolveSummary(context.Background(), compact.DissolveRequest{ID: rowsOf(t, e, "SELECT id FROM summaries")[0][0].(string)}); err != nil {
 				t.Error(err)
 			}
-			if _, _, err := e.AdoptSummary(context.Background(), engine.AdoptRequest{Conversation: "talk", Text: "the host's own", FirstKept: "k8"}); err != nil {
+			if _, _, err := e.AdoptSummary(context.Background(), compact.AdoptRequest{Conversation: "talk", Text: "the host's own", FirstKept: "k8"}); err != nil {
 				t.Error(err)
 			}
 		}
 		return enginetest.Tokens(5), nil
 	}}
 	e = enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(2, 50)})
-	r := engine.AppendRequest{Conversation: "talk"}
+	r := conversation.AppendRequest{Conversation: "talk"}
 	for i := range 20 {
-		r.Messages = append(r.Messages, engine.Message{Key: fmt.Sprint("k", i+1), Text: enginetest.Tokens(10), SaidAt: noon})
+		r.Messages = append(r.Messages, conversation.Message{Key: fmt.Sprint("k", i+1), Text: enginetest.Tokens(10), SaidAt: noon})
 	}
 	if _, err := e.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	compactTalk(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, compact.Request{Force: true})
 	if got := contextOf(t, e, "talk"); got != "L(4) L(5) L(5) L(5) m19 m20" {
 		t.Errorf("context %s", got)
 	}
@@ -260,10 +263,10 @@ func TestConflict(t *testing.T) {
 func TestDeferred(t *testing.T) {
 	clock := &movingClock{noon}
 	llm := answers(errDown, errDown, enginetest.Tokens(5))
-	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, func(o *engine.ConversationOptions) { o.Deferred = true })})
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, func(o *setup.Conversation) { o.Deferred = true })})
 	said(t, e, "talk", times(20, 10)...)
 	for range 2 {
-		if c := compactTalk(t, e, engine.CompactRequest{Budget: 250}); c.Changed || c.Reason != "deferred" {
+		if c := compactTalk(t, e, compact.Request{Budget: 250}); c.Changed || c.Reason != "deferred" {
 			t.Fatalf("%+v", c)
 		}
 	}

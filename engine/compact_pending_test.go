@@ -6,11 +6,14 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // deferring puts compaction off.
-func deferring(o *engine.ConversationOptions) { o.Deferred = true }
+func deferring(o *setup.Conversation) { o.Deferred = true }
 
 // owed counts the debts.
 func owed(t *testing.T, e *engine.Engine) int {
@@ -35,11 +38,11 @@ func TestDebtIsPaid(t *testing.T) {
 		{"nothing is left", 100, false, 10}, // 18 passes, and then none
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 10, deferring, func(o *engine.ConversationOptions) { o.SweepMaxPasses = 2 })})
+			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 10, deferring, func(o *setup.Conversation) { o.SweepMaxPasses = 2 })})
 			said(t, e, "talk", times(20, 10)...)
-			compactTalk(t, e, engine.CompactRequest{Budget: test.budget})
+			compactTalk(t, e, compact.Request{Budget: test.budget})
 			ticks := 0
-			var last *engine.Compacted
+			var last *compact.Compacted
 			for ; owed(t, e) > 0 && ticks < 50; ticks++ {
 				done, err := e.CompactPending(t.Context())
 				if err != nil || len(done) != 1 {
@@ -62,7 +65,7 @@ func TestDebtsAreIndependent(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, deferring)})
 	for _, name := range []string{"first", "gone", "reset", "last"} {
 		said(t, e, name, times(20, 10)...)
-		if c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: name, Budget: 250}); err != nil || c.Reason != "deferred" {
+		if c, err := e.Compact(t.Context(), compact.Request{Conversation: name, Budget: 250}); err != nil || c.Reason != "deferred" {
 			t.Fatalf("%s: %+v, %v", name, c, err)
 		}
 		clock.advance(time.Second)
@@ -70,7 +73,7 @@ func TestDebtsAreIndependent(t *testing.T) {
 	if _, err := e.PurgeConversation(t.Context(), "gone", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.ResetSession(t.Context(), engine.ArchiveRequest{Conversation: "reset"}); err != nil {
+	if _, err := e.ResetSession(t.Context(), conversation.ArchiveRequest{Conversation: "reset"}); err != nil {
 		t.Fatal(err)
 	}
 	done, err := e.CompactPending(t.Context())
@@ -94,7 +97,7 @@ func TestDebtAndRefusedKey(t *testing.T) {
 	llm := answers(append(refuse, enginetest.Tokens(5))...)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: small(2, 50, deferring)})
 	said(t, e, "talk", times(20, 10)...)
-	compactTalk(t, e, engine.CompactRequest{Budget: 250})
+	compactTalk(t, e, compact.Request{Budget: 250})
 	for range 5 {
 		if _, err := e.CompactPending(t.Context()); err == nil {
 			t.Fatal("no error where the key was refused")
@@ -112,7 +115,7 @@ func TestDebtAndRefusedKey(t *testing.T) {
 // TestDebtKnowsTheTarget: what was asked for, and what the host saw beside the context, is not forgotten until the debt is paid.
 func TestDebtKnowsTheTarget(t *testing.T) {
 	alone(t)
-	for _, r := range []engine.CompactRequest{{Mode: engine.CompactUnder, Budget: 600, Live: 900}, {Mode: engine.CompactUnder, Budget: 600, Target: 200}} {
+	for _, r := range []compact.Request{{Mode: compact.Under, Budget: 600, Live: 900}, {Mode: compact.Under, Budget: 600, Target: 200}} {
 		e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 1000, deferring)})
 		said(t, e, "talk", times(10, 50)...)
 		if c := compactTalk(t, e, r); c.Reason != "deferred" {

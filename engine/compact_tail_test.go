@@ -6,23 +6,26 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // worked is what an agent did alone: so many calls of tools with their results, of so many tokens each. The results come as a user's
 // messages, as some hosts write them.
-func worked(calls, tokens int) (all []engine.Message) {
+func worked(calls, tokens int) (all []conversation.Message) {
 	for n := range calls {
 		id := fmt.Sprint("call_", n)
-		all = append(all, engine.Message{Role: "assistant", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: id, Tool: "look", Input: enginetest.Tokens(tokens - 1)}}},
-			engine.Message{Role: "user", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: id, Tool: "look", Output: enginetest.Tokens(tokens)}}})
+		all = append(all, conversation.Message{Role: "assistant", SaidAt: noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: id, Tool: "look", Input: enginetest.Tokens(tokens - 1)}}},
+			conversation.Message{Role: "user", SaidAt: noon, Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: id, Tool: "look", Output: enginetest.Tokens(tokens)}}})
 	}
 	return all
 }
 
-func appendTalk(t *testing.T, e *engine.Engine, all ...engine.Message) {
+func appendTalk(t *testing.T, e *engine.Engine, all ...conversation.Message) {
 	t.Helper()
-	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: all}); err != nil {
+	if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: all}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -30,20 +33,20 @@ func appendTalk(t *testing.T, e *engine.Engine, all ...engine.Message) {
 // TestTailFarBack: the newest message of a user is found however far back it is, with the calls around it, and no result of a tool is one.
 func TestTailFarBack(t *testing.T) {
 	alone(t)
-	asked := engine.Message{Text: enginetest.Tokens(10), SaidAt: noon}
+	asked := conversation.Message{Text: enginetest.Tokens(10), SaidAt: noon}
 	around := worked(1, 10)
 	for _, test := range []struct {
 		name  string
-		first []engine.Message
+		first []conversation.Message
 	}{
-		{"a user", []engine.Message{asked}},
-		{"a user between a call and its result", []engine.Message{around[0], asked, around[1]}},
+		{"a user", []conversation.Message{asked}},
+		{"a user between a call and its result", []conversation.Message{around[0], asked, around[1]}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: engine.ConversationOptions{LeafChunkTokens: 50}})
+			e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: setup.Conversation{LeafChunkTokens: 50}})
 			appendTalk(t, e, append(test.first, worked(100, 10)[2:]...)...)
 			before := contextOf(t, e, "talk")
-			if c := compactTalk(t, e, engine.CompactRequest{Budget: 100_000, Force: true}); c.Changed || contextOf(t, e, "talk") != before {
+			if c := compactTalk(t, e, compact.Request{Budget: 100_000, Force: true}); c.Changed || contextOf(t, e, "talk") != before {
 				t.Errorf("%+v, context %s", c, contextOf(t, e, "talk"))
 			}
 		})
@@ -62,7 +65,7 @@ func TestPairAtTheEndOfWhatIsRead(t *testing.T) {
 		said(t, e, "talk", times(between, 16)...)
 		appendTalk(t, e, pair[1])
 		said(t, e, "talk", times(100, 16)...)
-		c := compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+		c := compactTalk(t, e, compact.Request{Mode: compact.Leaf, Force: true})
 		if len(c.Passes) != 1 || c.Passes[0].Items != 64+between {
 			t.Errorf("%+v, want one leaf of %d messages, with the result of its last call", c, 64+between)
 		}
@@ -75,11 +78,11 @@ func TestGap(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 100)})
 	said(t, e, "talk", times(4, 10)...)
 	second := rowsOf(t, e, "SELECT id FROM messages WHERE seq = 2")[0][0].(string)
-	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{second}}); err != nil {
+	if _, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "talk", IDs: []string{second}}); err != nil {
 		t.Fatal(err)
 	}
-	compactTalk(t, e, engine.CompactRequest{Force: true})
-	items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: "talk"})
+	compactTalk(t, e, compact.Request{Force: true})
+	items, err := e.Context(t.Context(), compact.ContextRequest{Conversation: "talk"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // small are the options of the vectors: the published rule of the tail, chunks of 50 tokens.
-func small(tail, chunk int, change ...func(*engine.ConversationOptions)) engine.ConversationOptions {
-	o := engine.ConversationOptions{FreshTailCount: tail, FreshTailMaxTokens: -1, LeafChunkTokens: chunk, CondensedTargetTokens: 900, SweepMaxPasses: 1000, SummaryMaxCalls: 1000}
+func small(tail, chunk int, change ...func(*setup.Conversation)) setup.Conversation {
+	o := setup.Conversation{FreshTailCount: tail, FreshTailMaxTokens: -1, LeafChunkTokens: chunk, CondensedTargetTokens: 900, SweepMaxPasses: 1000, SummaryMaxCalls: 1000}
 	if tail == 0 {
 		o.FreshTailCount = -1
 	}
@@ -27,15 +31,15 @@ func small(tail, chunk int, change ...func(*engine.ConversationOptions)) engine.
 }
 
 // fanouts sets leaf, condensed and hard fanout to two, and the target of condensing.
-func fanouts(n, target int) func(*engine.ConversationOptions) {
-	return func(o *engine.ConversationOptions) {
+func fanouts(n, target int) func(*setup.Conversation) {
+	return func(o *setup.Conversation) {
 		o.LeafMinFanout, o.CondensedMinFanout, o.CondensedMinFanoutHard, o.CondensedTargetTokens = n, n, 2, target
 	}
 }
 
 // depth sets how deep an incremental compaction condenses.
-func depth(n int) func(*engine.ConversationOptions) {
-	return func(o *engine.ConversationOptions) { o.IncrementalMaxDepth = &n }
+func depth(n int) func(*setup.Conversation) {
+	return func(o *setup.Conversation) { o.IncrementalMaxDepth = &n }
 }
 
 // summing answers with so many tokens: leaves, and condensed summaries.
@@ -52,11 +56,11 @@ func summing(leaf, condensed int) *enginetest.LLM {
 func isCondensed(prompt string) bool { return strings.Contains(prompt, " UTC - 2026-") }
 
 // said appends messages of so many tokens each.
-func said(t *testing.T, e *engine.Engine, conversation string, tokens ...int) {
+func said(t *testing.T, e *engine.Engine, talk string, tokens ...int) {
 	t.Helper()
-	r := engine.AppendRequest{Conversation: conversation}
+	r := conversation.AppendRequest{Conversation: talk}
 	for _, n := range tokens {
-		r.Messages = append(r.Messages, engine.Message{Text: enginetest.Tokens(n), SaidAt: noon})
+		r.Messages = append(r.Messages, conversation.Message{Text: enginetest.Tokens(n), SaidAt: noon})
 	}
 	if _, err := e.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -74,14 +78,14 @@ func times(n, tokens int) []int {
 // contextOf writes a context down: m3 for the message with seq 3, L(5) for a leaf of 5 tokens, D1(3) for a condensed summary of depth 1.
 func contextOf(t *testing.T, e *engine.Engine, conversation string) string {
 	t.Helper()
-	items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: conversation})
+	items, err := e.Context(t.Context(), compact.ContextRequest{Conversation: conversation})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var words []string
 	for _, i := range items {
 		switch {
-		case i.Kind == engine.MessageKind:
+		case i.Kind == kinds.Message:
 			words = append(words, fmt.Sprint("m", i.Position))
 		case i.Depth == 0:
 			words = append(words, fmt.Sprintf("L(%d)", i.Tokens))
@@ -92,7 +96,7 @@ func contextOf(t *testing.T, e *engine.Engine, conversation string) string {
 	return strings.Join(words, " ")
 }
 
-func compactTalk(t *testing.T, e *engine.Engine, r engine.CompactRequest) *engine.Compacted {
+func compactTalk(t *testing.T, e *engine.Engine, r compact.Request) *compact.Compacted {
 	t.Helper()
 	r.Conversation = "talk"
 	c, err := e.Compact(t.Context(), r)
@@ -106,29 +110,29 @@ func TestSweeps(t *testing.T) {
 	alone(t)
 	for _, test := range []struct {
 		name    string
-		options engine.ConversationOptions
+		options setup.Conversation
 		said    []int
 		llm     *enginetest.LLM
-		request engine.CompactRequest
+		request compact.Request
 		want    string
 		passes  int
 		before  int
 		after   int
 	}{
-		{"D1", small(4, 50), times(20, 10), summing(5, 5), engine.CompactRequest{Budget: 200}, "L(5) L(5) m11 m12 m13 m14 m15 m16 m17 m18 m19 m20", 2, 200, 110},
-		{"D2", small(4, 50), times(20, 10), summing(5, 5), engine.CompactRequest{Budget: 200, Force: true}, "L(5) L(5) L(5) L(5) m17 m18 m19 m20", 4, 200, 60},
-		{"D3", small(4, 50), times(20, 10), summing(5, 5), engine.CompactRequest{Budget: 300}, "L(5) m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m18 m19 m20", 1, 200, 155},
-		{"D4", small(4, 50, fanouts(2, 8)), times(20, 10), summing(5, 3), engine.CompactRequest{Force: true}, "D1(3) m17 m18 m19 m20", 5, 200, 43},
-		{"D5", small(2, 100, fanouts(2, 10)), times(12, 50), summing(10, 8), engine.CompactRequest{Force: true}, "D1(8) m11 m12", 6, 600, 108},
-		{"D6: sentences of the source where the model does not help", small(2, 3), []int{3, 3, 3, 5, 5}, summing(3, 3), engine.CompactRequest{Force: true},
+		{"D1", small(4, 50), times(20, 10), summing(5, 5), compact.Request{Budget: 200}, "L(5) L(5) m11 m12 m13 m14 m15 m16 m17 m18 m19 m20", 2, 200, 110},
+		{"D2", small(4, 50), times(20, 10), summing(5, 5), compact.Request{Budget: 200, Force: true}, "L(5) L(5) L(5) L(5) m17 m18 m19 m20", 4, 200, 60},
+		{"D3", small(4, 50), times(20, 10), summing(5, 5), compact.Request{Budget: 300}, "L(5) m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m18 m19 m20", 1, 200, 155},
+		{"D4", small(4, 50, fanouts(2, 8)), times(20, 10), summing(5, 3), compact.Request{Force: true}, "D1(3) m17 m18 m19 m20", 5, 200, 43},
+		{"D5", small(2, 100, fanouts(2, 10)), times(12, 50), summing(10, 8), compact.Request{Force: true}, "D1(8) m11 m12", 6, 600, 108},
+		{"D6: sentences of the source where the model does not help", small(2, 3), []int{3, 3, 3, 5, 5}, summing(3, 3), compact.Request{Force: true},
 			"L(2) L(2) L(2) m4 m5", 3, 19, 16},
-		{"E5", small(2, 100, fanouts(2, 50)), times(4, 10), summing(9, 9), engine.CompactRequest{Force: true}, "L(9) m3 m4", 1, 40, 29},
-		{"H1", small(2, 100), times(10, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200}, "L(5) L(5) L(5) L(5) m9 m10", 4, 500, 120},
-		{"H2", small(2, 100), times(2, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200}, "m1 m2", 0, 100, 100},
-		{"H3: as much as the target is tried", small(2, 100), times(2, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 200, Live: 200}, "m1 m2", 0, 200, 200},
-		{"H4", small(2, 100), times(6, 50), summing(5, 5), engine.CompactRequest{Mode: engine.CompactUnder, Budget: 60}, "L(5) L(5) m5 m6", 2, 300, 110},
-		{"A1: at the threshold", small(1, 10_000), times(75, 10), summing(5, 5), engine.CompactRequest{Budget: 1000}, "", 0, 750, 750},
-		{"A1b: above it", small(1, 10_000), times(75, 10), summing(5, 5), engine.CompactRequest{Budget: 999}, "L(5) m75", 1, 750, 15},
+		{"E5", small(2, 100, fanouts(2, 50)), times(4, 10), summing(9, 9), compact.Request{Force: true}, "L(9) m3 m4", 1, 40, 29},
+		{"H1", small(2, 100), times(10, 50), summing(5, 5), compact.Request{Mode: compact.Under, Budget: 200}, "L(5) L(5) L(5) L(5) m9 m10", 4, 500, 120},
+		{"H2", small(2, 100), times(2, 50), summing(5, 5), compact.Request{Mode: compact.Under, Budget: 200}, "m1 m2", 0, 100, 100},
+		{"H3: as much as the target is tried", small(2, 100), times(2, 50), summing(5, 5), compact.Request{Mode: compact.Under, Budget: 200, Live: 200}, "m1 m2", 0, 200, 200},
+		{"H4", small(2, 100), times(6, 50), summing(5, 5), compact.Request{Mode: compact.Under, Budget: 60}, "L(5) L(5) m5 m6", 2, 300, 110},
+		{"A1: at the threshold", small(1, 10_000), times(75, 10), summing(5, 5), compact.Request{Budget: 1000}, "", 0, 750, 750},
+		{"A1b: above it", small(1, 10_000), times(75, 10), summing(5, 5), compact.Request{Budget: 999}, "L(5) m75", 1, 750, 15},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: test.options})
@@ -151,7 +155,7 @@ func TestSweepShowsWhatCameBefore(t *testing.T) {
 	llm := summing(5, 5)
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(4, 50)})
 	said(t, e, "talk", times(20, 10)...)
-	compactTalk(t, e, engine.CompactRequest{Budget: 200})
+	compactTalk(t, e, compact.Request{Budget: 200})
 	calls := llm.Calls()
 	if len(calls) != 2 || !strings.Contains(calls[0].Prompt, "(none)") || strings.Count(calls[1].Prompt, "(none)") != strings.Count(calls[0].Prompt, "(none)")-1 {
 		t.Errorf("%d calls; want the second to show the summary of the first", len(calls))
@@ -162,7 +166,7 @@ func TestCondensedCounters(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: summing(10, 8), Conversation: small(2, 100, fanouts(2, 10))})
 	said(t, e, "talk", times(12, 50)...)
-	compactTalk(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, compact.Request{Force: true})
 	row := rowsOf(t, e, "SELECT descendants, descendant_tokens, source_tokens, messages, first_seq, last_seq, kind FROM summaries WHERE depth = 1")[0]
 	if diff := cmp.Diff([]any{int32(5), int32(50), int32(500), int32(10), int32(1), int32(10), "condensed"}, row); diff != "" {
 		t.Errorf("D5 (-want +got):\n%s", diff)
@@ -173,7 +177,7 @@ func TestIncremental(t *testing.T) {
 	alone(t)
 	for _, test := range []struct {
 		name    string
-		options engine.ConversationOptions
+		options setup.Conversation
 		said    []int
 		llm     *enginetest.LLM
 		want    []string
@@ -189,7 +193,7 @@ func TestIncremental(t *testing.T) {
 		said(t, e, "talk", test.said...)
 		var got []string
 		for range test.want {
-			compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+			compactTalk(t, e, compact.Request{Mode: compact.Leaf, Force: true})
 			got = append(got, contextOf(t, e, "talk"))
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -204,11 +208,11 @@ func TestLeafRow(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: small(1, 20)})
 	first, second := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 1, 2, 3, 9, 59, 0, time.UTC)
 	pad := strings.Repeat(" ", 29)
-	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{
+	if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{
 		{Text: "hello world" + pad, SaidAt: first}, {Text: "second msg" + pad + " ", SaidAt: second}, {Text: "the tail", SaidAt: noon}}}); err != nil {
 		t.Fatal(err)
 	}
-	compactTalk(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, compact.Request{Force: true})
 	if want := "[2026-01-02 03:04 UTC]\nhello world\n\n[2026-01-02 03:09 UTC]\nsecond msg"; !strings.Contains(llm.Calls()[0].Prompt, want) {
 		t.Errorf("I1: the prompt is %s, want in it %s", llm.Calls()[0].Prompt, want)
 	}
@@ -229,15 +233,15 @@ func TestLeafRow(t *testing.T) {
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 5), Conversation: small(2, 20)})
-	r := engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{
+	r := conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{
 		{Text: enginetest.Tokens(10)},
-		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "t1", Tool: "read", Input: enginetest.Tokens(9)}}},
-		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "read", Output: enginetest.Tokens(10)}}},
+		{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "t1", Tool: "read", Input: enginetest.Tokens(9)}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t1", Tool: "read", Output: enginetest.Tokens(10)}}},
 		{Text: enginetest.Tokens(5)}, {Text: enginetest.Tokens(5)}}}
 	if _, err := e.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+	compactTalk(t, e, compact.Request{Mode: compact.Leaf, Force: true})
 	if got := contextOf(t, e, "talk"); got != "L(5) m4 m5" {
 		t.Errorf("context %s, want the leaf to cover the call and its result", got)
 	}
@@ -249,15 +253,15 @@ func TestReasons(t *testing.T) {
 	said(t, e, "talk", 1)
 	for _, test := range []struct {
 		name    string
-		request engine.CompactRequest
-		want    engine.Compacted
+		request compact.Request
+		want    compact.Compacted
 	}{
-		{"Z2", engine.CompactRequest{Budget: 1000}, engine.Compacted{Reached: true, Reason: "below threshold", TokensBefore: 1, TokensAfter: 1, Target: 750}},
-		{"Z4", engine.CompactRequest{Budget: 1000, Force: true, Mode: engine.CompactUnder}, engine.Compacted{Reached: true, Reason: "already under target", TokensBefore: 1, TokensAfter: 1, Target: 1000}},
-		{"Z5", engine.CompactRequest{Budget: 1000, Live: 5000, Force: true, Mode: engine.CompactUnder},
-			engine.Compacted{Reason: "live context still exceeds target", TokensBefore: 5000, TokensAfter: 5000, Target: 1000, Rounds: 1}},
-		{"A5", engine.CompactRequest{Budget: 1000, Live: 800}, engine.Compacted{Reason: "live context still exceeds target", TokensBefore: 800, TokensAfter: 800, Target: 750}},
-		{"Z7", engine.CompactRequest{Budget: 1000, Force: true}, engine.Compacted{Reached: true, Reason: "nothing to compact", TokensBefore: 1, TokensAfter: 1, Target: 750}},
+		{"Z2", compact.Request{Budget: 1000}, compact.Compacted{Reached: true, Reason: "below threshold", TokensBefore: 1, TokensAfter: 1, Target: 750}},
+		{"Z4", compact.Request{Budget: 1000, Force: true, Mode: compact.Under}, compact.Compacted{Reached: true, Reason: "already under target", TokensBefore: 1, TokensAfter: 1, Target: 1000}},
+		{"Z5", compact.Request{Budget: 1000, Live: 5000, Force: true, Mode: compact.Under},
+			compact.Compacted{Reason: "live context still exceeds target", TokensBefore: 5000, TokensAfter: 5000, Target: 1000, Rounds: 1}},
+		{"A5", compact.Request{Budget: 1000, Live: 800}, compact.Compacted{Reason: "live context still exceeds target", TokensBefore: 800, TokensAfter: 800, Target: 750}},
+		{"Z7", compact.Request{Budget: 1000, Force: true}, compact.Compacted{Reached: true, Reason: "nothing to compact", TokensBefore: 1, TokensAfter: 1, Target: 750}},
 	} {
 		got := compactTalk(t, e, test.request)
 		got.ConversationID = ""
@@ -265,10 +269,10 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
-	if c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "nobody", Budget: 100}); err != nil || c.Changed || c.Reason != "no conversation found for session" {
+	if c, err := e.Compact(t.Context(), compact.Request{Conversation: "nobody", Budget: 100}); err != nil || c.Changed || c.Reason != "no conversation found for session" {
 		t.Errorf("Z3: %+v, %v", c, err)
 	}
-	for _, r := range []engine.CompactRequest{{Conversation: "talk"}, {Conversation: "talk", Budget: -1}, {Budget: 1}, {Conversation: "talk", Budget: 1, Mode: "all"},
+	for _, r := range []compact.Request{{Conversation: "talk"}, {Conversation: "talk", Budget: -1}, {Budget: 1}, {Conversation: "talk", Budget: 1, Mode: "all"},
 		{Conversation: "talk", Budget: 1, Target: 3}} {
 		if _, err := e.Compact(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)
@@ -283,11 +287,11 @@ func TestSmallMessages(t *testing.T) {
 	for range 4 {
 		said(t, e, "talk", times(1000, 1)...)
 	}
-	c := compactTalk(t, e, engine.CompactRequest{Budget: 6000})
+	c := compactTalk(t, e, compact.Request{Budget: 6000})
 	if len(c.Passes) != 1 || c.Passes[0].Items != 1000 || c.TokensAfter != 3005 {
 		t.Errorf("%+v, want one leaf of 1000 messages", c)
 	}
-	c = compactTalk(t, e, engine.CompactRequest{Force: true})
+	c = compactTalk(t, e, compact.Request{Force: true})
 	if len(c.Passes) != 3 || c.Passes[2].Items != 998 || c.TokensAfter != 22 {
 		t.Errorf("%+v, want three more", c)
 	}
@@ -299,11 +303,11 @@ func TestCompactNothing(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{Conversation: small(2, 100)})
 	said(t, e, "talk", times(5, 10)...)
 	none := 99
-	if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk", RetainDepth: &none}); err != nil {
+	if _, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: "talk", RetainDepth: &none}); err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range engine.CompactModes() {
-		if c := compactTalk(t, e, engine.CompactRequest{Mode: mode, Budget: 100, Force: true}); c.Changed || !c.Reached {
+	for _, mode := range compact.Modes() {
+		if c := compactTalk(t, e, compact.Request{Mode: mode, Budget: 100, Force: true}); c.Changed || !c.Reached {
 			t.Errorf("%s: %+v", mode, c)
 		}
 	}

@@ -7,14 +7,20 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // TestTalkersAtOnce: whatever changes a few conversations, side by side; at no moment is anything in contradiction.
 func TestTalkersAtOnce(t *testing.T) {
 	alone(t)
 	path := newFile(t)
-	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2, Conversation: engine.ConversationOptions{FreshTailCount: 4, LeafChunkTokens: 100, LeafMinFanout: 2,
+	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2, Conversation: setup.Conversation{FreshTailCount: 4, LeafChunkTokens: 100, LeafMinFanout: 2,
 		CondensedMinFanout: 2, CondensedTargetTokens: 40, LeafTargetTokens: 40}}
 	e := openFile(t, path, o)
 	verbs := talkers(e)
@@ -29,12 +35,12 @@ func TestTalkersAtOnce(t *testing.T) {
 func talkers(e *engine.Engine) map[string]func(context.Context, *rand.Rand) error {
 	talk := func(rng *rand.Rand) string { return fmt.Sprint("talk ", rng.IntN(3)) }
 	// message gives the id of one that was said lately.
-	message := func(ctx context.Context, conversation string, rng *rand.Rand) string {
-		c, err := e.Conversation(ctx, conversation, "")
+	message := func(ctx context.Context, talk string, rng *rand.Rand) string {
+		c, err := e.Conversation(ctx, talk, "")
 		if err != nil || c.Messages == 0 {
 			return "msg_none"
 		}
-		all, err := e.Messages(ctx, engine.MessagesRequest{Conversation: c.ID, From: max(1, c.Messages-30)})
+		all, err := e.Messages(ctx, conversation.MessagesRequest{Conversation: c.ID, From: max(1, c.Messages-30)})
 		if err != nil || len(all) == 0 {
 			return "msg_none"
 		}
@@ -42,42 +48,42 @@ func talkers(e *engine.Engine) map[string]func(context.Context, *rand.Rand) erro
 	}
 	// summary gives the id of one that stands in the context.
 	summary := func(ctx context.Context, rng *rand.Rand) string {
-		items, err := e.Context(ctx, engine.ContextRequest{Conversation: talk(rng)})
-		if err != nil || len(items) == 0 || items[0].Kind != engine.SummaryKind {
+		items, err := e.Context(ctx, compact.ContextRequest{Conversation: talk(rng)})
+		if err != nil || len(items) == 0 || items[0].Kind != kinds.Summary {
 			return "sum_none"
 		}
 		return items[0].Ref
 	}
 	return map[string]func(context.Context, *rand.Rand) error{
 		"Compact": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Compact(ctx, engine.CompactRequest{Conversation: talk(rng), Budget: 400, Force: rng.IntN(2) == 0})
+			_, err := e.Compact(ctx, compact.Request{Conversation: talk(rng), Budget: 400, Force: rng.IntN(2) == 0})
 			return err
 		},
 		"RewriteSummary": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.RewriteSummary(ctx, engine.RewriteRequest{ID: summary(ctx, rng), Text: fmt.Sprint("brief ", rng.IntN(100))})
+			_, err := e.RewriteSummary(ctx, compact.RewriteRequest{ID: summary(ctx, rng), Text: fmt.Sprint("brief ", rng.IntN(100))})
 			return err
 		},
 		"DissolveSummary": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.DissolveSummary(ctx, engine.DissolveRequest{ID: summary(ctx, rng)})
+			_, err := e.DissolveSummary(ctx, compact.DissolveRequest{ID: summary(ctx, rng)})
 			return err
 		},
 		"AddBlocks": func(ctx context.Context, rng *rand.Rand) error {
 			name := talk(rng)
-			_, err := e.AddBlocks(ctx, engine.AddBlocksRequest{Conversation: name, MessageID: message(ctx, name, rng), Blocks: []engine.Block{{Type: engine.TextBlock, Text: sentence(rng)}}})
+			_, err := e.AddBlocks(ctx, conversation.AddBlocksRequest{Conversation: name, MessageID: message(ctx, name, rng), Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: sentence(rng)}}})
 			return err
 		},
 		"PurgeMessages": func(ctx context.Context, rng *rand.Rand) error {
 			name := talk(rng)
-			_, err := e.PurgeMessages(ctx, engine.PurgeMessagesRequest{Conversation: name, IDs: []string{message(ctx, name, rng)}})
+			_, err := e.PurgeMessages(ctx, compact.PurgeMessagesRequest{Conversation: name, IDs: []string{message(ctx, name, rng)}})
 			return err
 		},
 		"NewSession": func(ctx context.Context, rng *rand.Rand) error {
 			depth := rng.IntN(3)
-			_, err := e.NewSession(ctx, engine.NewSessionRequest{Conversation: talk(rng), RetainDepth: &depth})
+			_, err := e.NewSession(ctx, conversation.NewSessionRequest{Conversation: talk(rng), RetainDepth: &depth})
 			return err
 		},
 		"ResetSession": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.ResetSession(ctx, engine.ArchiveRequest{Conversation: talk(rng)})
+			_, err := e.ResetSession(ctx, conversation.ArchiveRequest{Conversation: talk(rng)})
 			return err
 		},
 		"PurgeConversation": func(ctx context.Context, rng *rand.Rand) error {
@@ -85,11 +91,11 @@ func talkers(e *engine.Engine) map[string]func(context.Context, *rand.Rand) erro
 			return err
 		},
 		"Assemble": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Assemble(ctx, engine.AssembleRequest{Conversation: talk(rng), Budget: 300})
+			_, err := e.Assemble(ctx, assemble.Request{Conversation: talk(rng), Budget: 300})
 			return err
 		},
 		"Grep": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Grep(ctx, engine.GrepRequest{Conversation: talk(rng), Pattern: sentence(rng)})
+			_, err := e.Grep(ctx, lookup.GrepRequest{Conversation: talk(rng), Pattern: sentence(rng)})
 			return err
 		},
 	}

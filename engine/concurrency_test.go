@@ -16,7 +16,13 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
 )
 
@@ -25,7 +31,7 @@ import (
 func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.Rand) error {
 	var copies atomic.Int64
 	some := func(ctx context.Context, rng *rand.Rand) string {
-		all, err := e.List(ctx, engine.ListRequest{Standing: "current", Limit: 10})
+		all, err := e.List(ctx, memory.ListRequest{Standing: "current", Limit: 10})
 		if err != nil || len(all) == 0 {
 			return "mem_none"
 		}
@@ -33,52 +39,52 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 	}
 	return map[string]func(context.Context, *rand.Rand) error{
 		"Remember": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Remember(ctx, engine.RememberRequest{Text: sentence(rng)})
+			_, err := e.Remember(ctx, memory.RememberRequest{Text: sentence(rng)})
 			return err
 		},
 		"Update": func(ctx context.Context, rng *rand.Rand) error {
 			text := sentence(rng)
-			_, err := e.Update(ctx, engine.UpdateRequest{ID: some(ctx, rng), Text: &text})
+			_, err := e.Update(ctx, memory.UpdateRequest{ID: some(ctx, rng), Text: &text})
 			return err
 		},
 		"Supersede": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: some(ctx, rng), By: engine.RememberRequest{Text: sentence(rng)}})
+			_, err := e.Supersede(ctx, memory.SupersedeRequest{ID: some(ctx, rng), By: memory.RememberRequest{Text: sentence(rng)}})
 			return err
 		},
 		"Forget": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Forget(ctx, engine.ForgetRequest{ID: some(ctx, rng)})
+			_, err := e.Forget(ctx, memory.ForgetRequest{ID: some(ctx, rng)})
 			return err
 		},
 		"Purge": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Purge(ctx, engine.ForgetRequest{ID: some(ctx, rng)})
+			_, err := e.Purge(ctx, memory.ForgetRequest{ID: some(ctx, rng)})
 			return err
 		},
 		"Append": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Append(ctx, engine.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(3)), Messages: []engine.Message{{Text: sentence(rng)}, {Text: sentence(rng)}}})
+			_, err := e.Append(ctx, conversation.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(3)), Messages: []conversation.Message{{Text: sentence(rng)}, {Text: sentence(rng)}}})
 			return err
 		},
 		"Import": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Import(ctx, strings.NewReader(`{"text":"imported `+sentence(rng)+`"}`), engine.ImportRequest{})
+			_, err := e.Import(ctx, strings.NewReader(`{"text":"imported `+sentence(rng)+`"}`), interchange.ImportRequest{})
 			return err
 		},
 		"SetScopes": func(ctx context.Context, rng *rand.Rand) error {
 			return e.SetScopes(ctx, scope.Scopes{Definitions: map[string]string{fmt.Sprint("team", rng.IntN(9)): "a team"}})
 		},
 		"Recall": func(ctx context.Context, rng *rand.Rand) error {
-			modes := []engine.Mode{"", engine.Hybrid, engine.VectorMode, engine.LexicalMode}
-			_, err := e.Recall(ctx, engine.RecallQuery{Text: sentence(rng), Mode: modes[rng.IntN(len(modes))], Kinds: engine.Kinds()})
+			modes := []recall.Mode{"", recall.Hybrid, recall.VectorMode, recall.LexicalMode}
+			_, err := e.Recall(ctx, recall.Query{Text: sentence(rng), Mode: modes[rng.IntN(len(modes))], Kinds: kinds.All()})
 			return err
 		},
 		"List": func(ctx context.Context, _ *rand.Rand) error {
-			_, err := e.List(ctx, engine.ListRequest{Standing: "any", Limit: 50})
+			_, err := e.List(ctx, memory.ListRequest{Standing: "any", Limit: 50})
 			return err
 		},
 		"Get": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Get(ctx, engine.GetRequest{ID: some(ctx, rng)})
+			_, err := e.Get(ctx, memory.GetRequest{ID: some(ctx, rng)})
 			return err
 		},
 		"Messages": func(ctx context.Context, _ *rand.Rand) error {
-			_, err := e.Messages(ctx, engine.MessagesRequest{Conversation: "talk 1"})
+			_, err := e.Messages(ctx, conversation.MessagesRequest{Conversation: "talk 1"})
 			return err
 		},
 		"Query": func(ctx context.Context, _ *rand.Rand) error {
@@ -87,7 +93,7 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 		},
 		"Stats": func(ctx context.Context, _ *rand.Rand) error { _, err := e.Stats(ctx); return err },
 		"Export": func(ctx context.Context, _ *rand.Rand) error {
-			_, err := e.Export(ctx, io.Discard, engine.ExportRequest{})
+			_, err := e.Export(ctx, io.Discard, memory.ExportRequest{})
 			return err
 		},
 		"Check": func(ctx context.Context, _ *rand.Rand) error {
@@ -98,7 +104,7 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 			return err
 		},
 		"RebuildIndex": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: rng.IntN(2) == 0})
+			_, err := e.RebuildIndex(ctx, index.RebuildRequest{Vectors: rng.IntN(2) == 0})
 			return err
 		},
 		"Snapshot": func(ctx context.Context, _ *rand.Rand) error {
@@ -188,13 +194,13 @@ func TestUpdatesOfOneMemory(t *testing.T) {
 		key, value := fmt.Sprint("key", i), fmt.Sprint("value", i)
 		want[key] = value
 		group.Go(func() {
-			if _, err := e.Update(ctx, engine.UpdateRequest{ID: id, Extra: map[string]any{key: value}}); err != nil {
+			if _, err := e.Update(ctx, memory.UpdateRequest{ID: id, Extra: map[string]any{key: value}}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	m, err := e.Get(ctx, engine.GetRequest{ID: id})
+	m, err := e.Get(ctx, memory.GetRequest{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,15 +231,15 @@ func TestOneWins(t *testing.T) {
 		}
 	}
 	race("the same id", engine.ErrExists, func() error {
-		_, err := e.Remember(ctx, engine.RememberRequest{ID: "mem_same", Text: "the same"})
+		_, err := e.Remember(ctx, memory.RememberRequest{ID: "mem_same", Text: "the same"})
 		return err
 	})
 	race("supersede", engine.ErrInvalid, func() error {
-		_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[0], By: engine.RememberRequest{Text: "newer"}})
+		_, err := e.Supersede(ctx, memory.SupersedeRequest{ID: ids[0], By: memory.RememberRequest{Text: "newer"}})
 		return err
 	})
-	race("forget", engine.ErrNotFound, func() error { _, err := e.Forget(ctx, engine.ForgetRequest{ID: ids[1]}); return err })
-	race("purge", engine.ErrNotFound, func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: ids[1]}); return err })
+	race("forget", engine.ErrNotFound, func() error { _, err := e.Forget(ctx, memory.ForgetRequest{ID: ids[1]}); return err })
+	race("purge", engine.ErrNotFound, func() error { _, err := e.Purge(ctx, memory.ForgetRequest{ID: ids[1]}); return err })
 	race("a snapshot of one name", engine.ErrExists, func() error { return e.Snapshot(ctx, filepath.Join(filepath.Dir(e.Path()), "copy.db")) })
 }
 
@@ -249,7 +255,7 @@ func TestReadersSeeOneState(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				if _, err := e.RememberMany(ctx, []engine.RememberRequest{{Text: fmt.Sprint("left ", n)}, {Text: fmt.Sprint("right ", n)}}); err != nil {
+				if _, err := e.RememberMany(ctx, []memory.RememberRequest{{Text: fmt.Sprint("left ", n)}, {Text: fmt.Sprint("right ", n)}}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -258,7 +264,7 @@ func TestReadersSeeOneState(t *testing.T) {
 	})
 	for range 20 {
 		var out bytes.Buffer
-		n, err := e.Export(ctx, &out, engine.ExportRequest{})
+		n, err := e.Export(ctx, &out, memory.ExportRequest{})
 		if err != nil || n%2 != 0 || strings.Count(out.String(), "left") != strings.Count(out.String(), "right") {
 			t.Errorf("export of %d memories, %v: want whole pairs", n, err)
 		}
@@ -274,7 +280,7 @@ func TestCancelledSaysSo(t *testing.T) {
 	for i := range 60 {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Duration(i)*80*time.Microsecond, cancel)
-		_, err := e.Append(ctx, engine.AppendRequest{SessionKey: "s", Messages: []engine.Message{{Text: "x", Key: fmt.Sprint(i)}}})
+		_, err := e.Append(ctx, conversation.AppendRequest{SessionKey: "s", Messages: []conversation.Message{{Text: "x", Key: fmt.Sprint(i)}}})
 		if err == nil {
 			_, err = e.KnownKeys(ctx, []string{"1", "2"}, "")
 		}

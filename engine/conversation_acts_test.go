@@ -11,10 +11,15 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
-type conversationOptions = engine.ConversationOptions
+type conversationOptions = setup.Conversation
 
 // acts shows of every key of the options that it acts: what is seen without it, on top of from, and with it.
 var acts = []struct {
@@ -29,13 +34,13 @@ var acts = []struct {
 		func(o *conversationOptions) { o.SkipStateless = pointer(false) }, skipped, "stateless session", ""},
 	{"estimator", nil, func(o *conversationOptions) { o.Estimator = "weighted" }, func(t *testing.T, o conversationOptions) string {
 		e := enginetest.Open(t, engine.Options{Conversation: o})
-		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "今天下雨"}}})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "今天下雨"}}})
 		return fmt.Sprint(messagesOf(t, e, "talk")[0].Tokens > 1)
 	}, "false", "true"},
 	{"timezone", nil, func(o *conversationOptions) { o.Timezone = "Asia/Tokyo" }, inPrompt(`\d\d:\d\d (UTC|JST)\]`), "12:00 UTC]", "21:00 JST]"},
 	{"custom_instructions", nil, func(o *conversationOptions) { o.Instructions = "Name every heron." }, inPrompt(`Name every heron\.`), "", "Name every heron."},
 	{"context_threshold", func(o *conversationOptions) { o.LeafChunkTokens = 100 }, func(o *conversationOptions) { o.ContextThreshold = 1 },
-		context10(engine.CompactRequest{Budget: 100}), "L(5) m9 m10", "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"},
+		context10(compact.Request{Budget: 100}), "L(5) m9 m10", "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"},
 	{"fresh_tail_count", nil, func(o *conversationOptions) { o.FreshTailCount = 4 }, context10(forced), "L(5) L(5) m9 m10", "L(5) L(5) m7 m8 m9 m10"},
 	{"fresh_tail_max_tokens", func(o *conversationOptions) { o.FreshTailCount = 8 }, func(o *conversationOptions) { o.FreshTailMaxTokens = 30 }, context10(forced),
 		"L(5) m3 m4 m5 m6 m7 m8 m9 m10", "L(5) L(5) m8 m9 m10"},
@@ -50,19 +55,19 @@ var acts = []struct {
 	{"condensed_min_fanout", incremental, func(o *conversationOptions) { o.CondensedMinFanout = 3 }, bySteps, "D2(3) m9", "D1(3) D1(3) m9"},
 	{"incremental_max_depth", incremental, func(o *conversationOptions) { o.IncrementalMaxDepth = pointer(0) }, bySteps, "D2(3) m9", "L(5) L(5) L(5) L(5) m9"},
 	{"condensed_min_fanout_hard", func(o *conversationOptions) { o.CondensedTargetTokens = 5 }, func(o *conversationOptions) { o.CondensedMinFanoutHard = 3 },
-		context10(engine.CompactRequest{Mode: engine.CompactUnder, Budget: 25}), "D1(3) m9 m10", "L(5) L(5) m9 m10"},
+		context10(compact.Request{Mode: compact.Under, Budget: 25}), "D1(3) m9 m10", "L(5) L(5) m9 m10"},
 	{"summary_max_overage_factor", func(o *conversationOptions) { o.LeafChunkTokens, o.LeafTargetTokens = 600, 100 },
 		func(o *conversationOptions) { o.SummaryMaxOverage = 2 }, tokensOf(answers(strings.Repeat("gist", 500))), "300 tokens", "200 tokens"},
 	{"fallback_max_tokens", func(o *conversationOptions) { o.LeafChunkTokens = 600 }, func(o *conversationOptions) { o.FallbackMaxTokens = 64 },
 		tokensOf(answers(errDown)), "481 tokens", "57 tokens"},
-	{"summary_timeout", func(o *conversationOptions) { o.SweepDeadline = day }, func(o *conversationOptions) { o.SummaryTimeout = minutes(20) }, deadline(engine.CompactSweep), "1m0s", "20m0s"},
+	{"summary_timeout", func(o *conversationOptions) { o.SweepDeadline = day }, func(o *conversationOptions) { o.SummaryTimeout = minutes(20) }, deadline(compact.Sweep), "1m0s", "20m0s"},
 	{"sweep_deadline", func(o *conversationOptions) { o.SummaryTimeout, o.UntilUnderDeadline = day, day }, func(o *conversationOptions) { o.SweepDeadline = minutes(20) },
-		deadline(engine.CompactSweep), "2m0s", "20m0s"},
+		deadline(compact.Sweep), "2m0s", "20m0s"},
 	{"compact_until_under_deadline", func(o *conversationOptions) { o.SummaryTimeout, o.SweepDeadline = day, day }, func(o *conversationOptions) { o.UntilUnderDeadline = minutes(20) },
-		deadline(engine.CompactUnder), "5m0s", "20m0s"},
+		deadline(compact.Under), "5m0s", "20m0s"},
 	{"max_sweep_iterations", nil, func(o *conversationOptions) { o.SweepMaxPasses = 1 }, context10(forced), "L(5) L(5) m9 m10", "L(5) m6 m7 m8 m9 m10"},
 	{"summary_max_calls_per_window", func(o *conversationOptions) { o.ContextThreshold = 0.5 }, func(o *conversationOptions) { o.SummaryMaxCalls = 1 },
-		context10(engine.CompactRequest{Budget: 105}),
+		context10(compact.Request{Budget: 105}),
 		"L(5) L(5) m9 m10", "L(5) m6 m7 m8 m9 m10"},
 	{"summary_call_window", func(o *conversationOptions) { o.SummaryMaxCalls, o.SummarySpendBackoff = 1, minutes(1) }, func(o *conversationOptions) { o.SummaryCallWindow = minutes(1) },
 		callsAt(answers(enginetest.Tokens(5)), 2*time.Minute), "1", "2"},
@@ -71,12 +76,12 @@ var acts = []struct {
 	{"circuit_breaker_threshold", nil, func(o *conversationOptions) { o.BreakerThreshold = 2 }, callsAt(answers(enginetest.Refused{}), 1, 1, 1), "4", "2"},
 	{"circuit_breaker_cooldown", func(o *conversationOptions) { o.BreakerThreshold = 1 }, func(o *conversationOptions) { o.BreakerCooldown = minutes(1) },
 		callsAt(answers(enginetest.Refused{}), 2*time.Minute), "1", "2"},
-	{"deferred_compaction", nil, func(o *conversationOptions) { o.Deferred = true }, context10(engine.CompactRequest{Budget: 100}),
+	{"deferred_compaction", nil, func(o *conversationOptions) { o.Deferred = true }, context10(compact.Request{Budget: 100}),
 		"L(5) m6 m7 m8 m9 m10", "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"},
 	{"max_assembly_token_budget", nil, func(o *conversationOptions) { o.MaxAssemblyTokens = 40 }, func(t *testing.T, o conversationOptions) string {
 		e := enginetest.Open(t, engine.Options{Conversation: o})
 		said(t, e, "talk", times(10, 10)...)
-		a, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: "talk", Budget: 1000})
+		a, err := e.Assemble(t.Context(), assemble.Request{Conversation: "talk", Budget: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +91,7 @@ var acts = []struct {
 		e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
 		said(t, e, "talk", times(10, 10)...)
 		c := compactTalk(t, e, forced)
-		x, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: []string{c.Passes[0].SummaryID}, Messages: true})
+		x, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: []string{c.Passes[0].SummaryID}, Messages: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,23 +107,23 @@ var acts = []struct {
 		e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
 		said(t, e, "talk", times(10, 10)...)
 		compactTalk(t, e, forced)
-		if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk"}); err != nil {
+		if _, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: "talk"}); err != nil {
 			t.Fatal(err)
 		}
 		return contextOf(t, e, "talk")
 	}, "", "L(5) L(5)"},
 	{"prune_heartbeat_ok", nil, func(o *conversationOptions) { o.PruneHeartbeats = true }, func(t *testing.T, o conversationOptions) string {
 		e := enginetest.Open(t, engine.Options{Conversation: o})
-		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: dialogue("u "+poll, "a HEARTBEAT_OK")})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: dialogue("u "+poll, "a HEARTBEAT_OK")})
 		return contextOf(t, e, "talk")
 	}, "m1 m2", ""},
 }
 
-var forced = engine.CompactRequest{Force: true}
+var forced = compact.Request{Force: true}
 
-const day = engine.Duration(24 * time.Hour)
+const day = setup.Duration(24 * time.Hour)
 
-func minutes(n int) engine.Duration { return engine.Duration(time.Duration(n) * time.Minute) }
+func minutes(n int) setup.Duration { return setup.Duration(time.Duration(n) * time.Minute) }
 
 // incremental condenses as soon as it can, down to any depth.
 func incremental(o *conversationOptions) {
@@ -127,11 +132,11 @@ func incremental(o *conversationOptions) {
 
 // skipped appends to a session and tells what its gate says.
 func skipped(t *testing.T, o conversationOptions) string {
-	return appended(t, enginetest.Open(t, engine.Options{Conversation: o}), engine.AppendRequest{SessionKey: "cron:1", Messages: sayings(1)}).Skipped
+	return appended(t, enginetest.Open(t, engine.Options{Conversation: o}), conversation.AppendRequest{SessionKey: "cron:1", Messages: sayings(1)}).Skipped
 }
 
 // context10 compacts ten messages of ten tokens, and gives the context.
-func context10(r engine.CompactRequest) func(*testing.T, conversationOptions) string {
+func context10(r compact.Request) func(*testing.T, conversationOptions) string {
 	return func(t *testing.T, o conversationOptions) string {
 		e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
 		said(t, e, "talk", times(10, 10)...)
@@ -145,7 +150,7 @@ func bySteps(t *testing.T, o conversationOptions) string {
 	e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
 	said(t, e, "talk", times(9, 10)...)
 	for range 4 {
-		compactTalk(t, e, engine.CompactRequest{Mode: engine.CompactLeaf, Force: true})
+		compactTalk(t, e, compact.Request{Mode: compact.Leaf, Force: true})
 	}
 	return contextOf(t, e, "talk")
 }
@@ -184,14 +189,14 @@ func tokensOf(llm *enginetest.LLM) func(*testing.T, conversationOptions) string 
 		for i := range 80 {
 			fmt.Fprintf(&long, "Heron%d met otter%d and beaver%d at pond%d. ", i, i, i, i)
 		}
-		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: long.String()}, {Text: "and?"}, {Text: "so?"}}})
-		compactTalk(t, e, engine.CompactRequest{Force: true, Budget: 10_000})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: long.String()}, {Text: "and?"}, {Text: "so?"}}})
+		compactTalk(t, e, compact.Request{Force: true, Budget: 10_000})
 		return fmt.Sprint(rowsOf(t, e, "SELECT tokens FROM summaries")[0][0], " tokens")
 	}
 }
 
 // deadline gives how long the model may take, to the minute.
-func deadline(mode engine.CompactMode) func(*testing.T, conversationOptions) string {
+func deadline(mode compact.Mode) func(*testing.T, conversationOptions) string {
 	return func(t *testing.T, o conversationOptions) (left string) {
 		llm := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
 			at, _ := ctx.Deadline()
@@ -200,7 +205,7 @@ func deadline(mode engine.CompactMode) func(*testing.T, conversationOptions) str
 		}}
 		e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: o})
 		said(t, e, "talk", times(10, 10)...)
-		compactTalk(t, e, engine.CompactRequest{Mode: mode, Budget: 60})
+		compactTalk(t, e, compact.Request{Mode: mode, Budget: 60})
 		return left
 	}
 }
@@ -213,7 +218,7 @@ func callsAt(llm *enginetest.LLM, after ...time.Duration) func(*testing.T, conve
 		said(t, e, "talk", times(40, 10)...)
 		for _, wait := range append([]time.Duration{0}, after...) {
 			clock.advance(wait)
-			e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Mode: engine.CompactLeaf, Budget: 1000}) // a model that refuses is an error
+			e.Compact(t.Context(), compact.Request{Conversation: "talk", Mode: compact.Leaf, Budget: 1000}) // a model that refuses is an error
 		}
 		return strconv.Itoa(len(llm.Calls()) - before)
 	}
@@ -223,8 +228,8 @@ func callsAt(llm *enginetest.LLM, after ...time.Duration) func(*testing.T, conve
 func explored(t *testing.T, o conversationOptions) string {
 	llm := answers("in short")
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: o})
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Blocks: []engine.Block{
-		{Type: engine.TextBlock, Text: enginetest.Tokens(500)}}}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Blocks: []conversation.Block{
+		{Type: conversation.TextBlock, Text: enginetest.Tokens(500)}}}}})
 	files, _ := filesOf(t, e, "talk")
 	return fmt.Sprintf("%d files, %d calls", len(files), len(llm.Calls()))
 }

@@ -12,35 +12,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // TestConversationsByKeyAndSession appends a message at a time, and says in which conversation it lands.
 func TestConversationsByKeyAndSession(t *testing.T) {
 	alone(t)
 	for name, steps := range map[string][]struct {
-		request engine.AppendRequest
+		request conversation.AppendRequest
 		lands   int // number of the conversation, in the order they are made
 		name    string
 	}{
 		"a key goes on in another session": {
-			{engine.AppendRequest{SessionKey: "k", SessionID: "s1"}, 1, "k"}, {engine.AppendRequest{SessionKey: "k", SessionID: "s2"}, 1, "k"}, {engine.AppendRequest{SessionKey: "k"}, 1, "k"},
-			{engine.AppendRequest{SessionID: "s2"}, 1, "k"}, {engine.AppendRequest{SessionID: "s1"}, 2, "s1"}, {engine.AppendRequest{Conversation: "k"}, 1, "k"}},
+			{conversation.AppendRequest{SessionKey: "k", SessionID: "s1"}, 1, "k"}, {conversation.AppendRequest{SessionKey: "k", SessionID: "s2"}, 1, "k"}, {conversation.AppendRequest{SessionKey: "k"}, 1, "k"},
+			{conversation.AppendRequest{SessionID: "s2"}, 1, "k"}, {conversation.AppendRequest{SessionID: "s1"}, 2, "s1"}, {conversation.AppendRequest{Conversation: "k"}, 1, "k"}},
 		"a session gets a key": {
-			{engine.AppendRequest{SessionID: "s"}, 1, "s"}, {engine.AppendRequest{SessionID: "s", SessionKey: "k"}, 1, "k"}, {engine.AppendRequest{SessionKey: "k"}, 1, "k"},
-			{engine.AppendRequest{SessionID: "s", SessionKey: "l"}, 2, "l"}},
+			{conversation.AppendRequest{SessionID: "s"}, 1, "s"}, {conversation.AppendRequest{SessionID: "s", SessionKey: "k"}, 1, "k"}, {conversation.AppendRequest{SessionKey: "k"}, 1, "k"},
+			{conversation.AppendRequest{SessionID: "s", SessionKey: "l"}, 2, "l"}},
 		"a name is a key": {
-			{engine.AppendRequest{Conversation: "c"}, 1, "c"}, {engine.AppendRequest{SessionKey: "c"}, 1, "c"}, {engine.AppendRequest{Conversation: "c", SessionID: "s"}, 1, "c"}, {engine.AppendRequest{SessionID: "s"}, 1, "c"}},
+			{conversation.AppendRequest{Conversation: "c"}, 1, "c"}, {conversation.AppendRequest{SessionKey: "c"}, 1, "c"}, {conversation.AppendRequest{Conversation: "c", SessionID: "s"}, 1, "c"}, {conversation.AppendRequest{SessionID: "s"}, 1, "c"}},
 		"a key and a session of one name are two": {
-			{engine.AppendRequest{SessionID: "x"}, 1, "x"}, {engine.AppendRequest{SessionKey: "x"}, 2, ""}, {engine.AppendRequest{SessionKey: "x", SessionID: "y"}, 2, ""}, {engine.AppendRequest{SessionID: "x"}, 1, "x"}},
+			{conversation.AppendRequest{SessionID: "x"}, 1, "x"}, {conversation.AppendRequest{SessionKey: "x"}, 2, ""}, {conversation.AppendRequest{SessionKey: "x", SessionID: "y"}, 2, ""}, {conversation.AppendRequest{SessionID: "x"}, 1, "x"}},
 		"a session takes a key that is another's name": {
-			{engine.AppendRequest{SessionID: "x"}, 1, "x"}, {engine.AppendRequest{SessionID: "y"}, 2, "y"}, {engine.AppendRequest{SessionID: "y", SessionKey: "x"}, 2, "y"}},
+			{conversation.AppendRequest{SessionID: "x"}, 1, "x"}, {conversation.AppendRequest{SessionID: "y"}, 2, "y"}, {conversation.AppendRequest{SessionID: "y", SessionKey: "x"}, 2, "y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{})
 			made := map[string]int{}
 			for i, step := range steps {
-				step.request.Messages = []engine.Message{{Text: fmt.Sprint(i)}}
+				step.request.Messages = []conversation.Message{{Text: fmt.Sprint(i)}}
 				id := appended(t, e, step.request).ConversationID
 				if made[id] == 0 {
 					made[id] = len(made) + 1
@@ -58,9 +61,9 @@ func TestArchivedSessionsAreReusedOnlyWithoutAKey(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for key, same := range map[string]bool{"": true, "k": false} {
-		r := engine.AppendRequest{SessionKey: key, SessionID: "s" + key, Messages: []engine.Message{{Text: "x"}}}
+		r := conversation.AppendRequest{SessionKey: key, SessionID: "s" + key, Messages: []conversation.Message{{Text: "x"}}}
 		first := appended(t, e, r).ConversationID
-		if _, err := e.Archive(t.Context(), engine.ArchiveRequest{Conversation: first}); err != nil {
+		if _, err := e.Archive(t.Context(), conversation.ArchiveRequest{Conversation: first}); err != nil {
 			t.Fatal(err)
 		}
 		if second := appended(t, e, r).ConversationID; (second == first) != same {
@@ -81,14 +84,14 @@ func TestConversationsByTheEndingOfTheirID(t *testing.T) {
 		}
 		return fmt.Sprint(prefix, n)
 	}})
-	say := []engine.Message{{Text: "x"}}
+	say := []conversation.Message{{Text: "x"}}
 	for _, name := range []string{"aa11111111", "archived", "other"} {
-		appended(t, e, engine.AppendRequest{Conversation: name, Messages: say})
+		appended(t, e, conversation.AppendRequest{Conversation: name, Messages: say})
 	}
-	if _, err := e.Archive(t.Context(), engine.ArchiveRequest{Conversation: "aaaaa11111111"}); err != nil {
+	if _, err := e.Archive(t.Context(), conversation.ArchiveRequest{Conversation: "aaaaa11111111"}); err != nil {
 		t.Fatal(err)
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "aaaaa11111111", Messages: say}) // what is archived goes on where its id is given
+	appended(t, e, conversation.AppendRequest{Conversation: "aaaaa11111111", Messages: say}) // what is archived goes on where its id is given
 	for ending, want := range map[string]string{"aa11111111": "aa11111111", "aaa11111111": "archived", "222222": "aa11111111", "b11111111": "other"} {
 		if v, err := e.Conversation(t.Context(), ending, ""); err != nil || v.Name != want {
 			t.Errorf("%s: %+v, %v, want %s", ending, v, err, want)
@@ -107,17 +110,17 @@ func TestConversationsByTheEndingOfTheirID(t *testing.T) {
 func TestParents(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	say := []engine.Message{{Text: "x"}}
-	id := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).ConversationID
-	appended(t, e, engine.AppendRequest{Conversation: "secret", Scope: "user:ines", Messages: say})
+	say := []conversation.Message{{Text: "x"}}
+	id := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say}).ConversationID
+	appended(t, e, conversation.AppendRequest{Conversation: "secret", Scope: "user:ines", Messages: say})
 	for i, parent := range []string{"c", id} {
-		made := appended(t, e, engine.AppendRequest{Conversation: fmt.Sprint("child", i), Parent: parent, Agent: "scout", Messages: say}).ConversationID
+		made := appended(t, e, conversation.AppendRequest{Conversation: fmt.Sprint("child", i), Parent: parent, Agent: "scout", Messages: say}).ConversationID
 		if v, err := e.Conversation(t.Context(), made, ""); err != nil || v.ParentID != id {
 			t.Errorf("parent %s: %+v, %v", parent, v, err)
 		}
 	}
 	for _, parent := range []string{"none", "conv_none", "secret"} {
-		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "orphan", Parent: parent, Agent: "scout", Messages: say})
+		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "orphan", Parent: parent, Agent: "scout", Messages: say})
 		if !errors.Is(err, engine.ErrNotFound) || !strings.Contains(err.Error(), "parent") || !strings.Contains(err.Error(), parent) {
 			t.Errorf("parent %s: %v, want ErrNotFound", parent, err)
 		}
@@ -125,7 +128,7 @@ func TestParents(t *testing.T) {
 	if _, err := e.Conversation(t.Context(), "orphan", ""); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("%v, want that it was not made", err)
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "c", Parent: "none", Messages: say}) // it is there already
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Parent: "none", Messages: say}) // it is there already
 }
 
 func TestGates(t *testing.T) {
@@ -141,11 +144,11 @@ func TestGates(t *testing.T) {
 		{"Y1", "agent:*:cron:**", "agent:main:cron:daily:1", true}, {"Y2", "agent:*", "agent:main:x", false}, {"Y2", "agent:*", "agent:main", true},
 		{"Y3", "a.b", "axb", false}, {"Y3", "a.b", "a.b", true}, {"Y4", "**:x", "p:q:x", true}, {"an end", "a:*", "a:b:", false}, {"nothing", "a*", "a", true},
 	} {
-		ignoring := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"other", test.pattern}}})
-		stateless := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}}})
-		writing := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{StatelessSessions: []string{test.pattern}, SkipStateless: &no}})
-		for _, r := range []engine.AppendRequest{{SessionKey: test.session}, {Conversation: test.session}, {SessionID: test.session}} {
-			r.Messages = []engine.Message{{Text: "x"}}
+		ignoring := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{IgnoreSessions: []string{"other", test.pattern}}})
+		stateless := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{StatelessSessions: []string{test.pattern}}})
+		writing := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{StatelessSessions: []string{test.pattern}, SkipStateless: &no}})
+		for _, r := range []conversation.AppendRequest{{SessionKey: test.session}, {Conversation: test.session}, {SessionID: test.session}} {
+			r.Messages = []conversation.Message{{Text: "x"}}
 			if got := appended(t, ignoring, r); (got.Skipped == "session excluded") != test.ignored || (got.Added == 0) != test.ignored {
 				t.Errorf("%s: %s of %+v: %+v", test.name, test.pattern, r, got)
 			}
@@ -164,30 +167,30 @@ func TestGateOfAnID(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/mallard.db"
 	e := enginetest.OpenAt(t, path, engine.Options{})
-	first := appended(t, e, engine.AppendRequest{SessionKey: "agent:x", SessionID: "s", Messages: []engine.Message{{Text: "x"}}})
+	first := appended(t, e, conversation.AppendRequest{SessionKey: "agent:x", SessionID: "s", Messages: []conversation.Message{{Text: "x"}}})
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
 	const excluded = "session excluded"
-	e = enginetest.OpenAt(t, path, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"agent:*"}}})
-	for _, r := range []engine.AppendRequest{{Conversation: first.ConversationID}, {Conversation: first.ConversationID[10:]}, {SessionID: "s"}} {
-		r.Messages = []engine.Message{{Text: "y"}}
+	e = enginetest.OpenAt(t, path, engine.Options{Conversation: setup.Conversation{IgnoreSessions: []string{"agent:*"}}})
+	for _, r := range []conversation.AppendRequest{{Conversation: first.ConversationID}, {Conversation: first.ConversationID[10:]}, {SessionID: "s"}} {
+		r.Messages = []conversation.Message{{Text: "y"}}
 		if got := appended(t, e, r); got.Skipped != excluded || got.Added != 0 {
 			t.Errorf("append to %+v: %+v", r, got)
 		}
 	}
-	blocks := []engine.Block{{Type: engine.TextBlock, Text: "more"}}
-	if got := added(t, e, engine.AddBlocksRequest{Conversation: first.ConversationID, MessageID: first.IDs[0], Blocks: blocks}); got.Skipped != excluded || got.Added != 0 {
+	blocks := []conversation.Block{{Type: conversation.TextBlock, Text: "more"}}
+	if got := added(t, e, conversation.AddBlocksRequest{Conversation: first.ConversationID, MessageID: first.IDs[0], Blocks: blocks}); got.Skipped != excluded || got.Added != 0 {
 		t.Errorf("add blocks: %+v", got)
 	}
-	if got, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: first.ConversationID, Force: true}); err != nil || got.Reason != excluded {
+	if got, err := e.Compact(t.Context(), compact.Request{Conversation: first.ConversationID, Force: true}); err != nil || got.Reason != excluded {
 		t.Errorf("compact: %+v, %v", got, err)
 	}
-	if got, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: first.ConversationID}); err != nil || got.Skipped != excluded {
+	if got, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: first.ConversationID}); err != nil || got.Skipped != excluded {
 		t.Errorf("new session: %+v, %v", got, err)
 	}
-	for _, end := range []func(context.Context, engine.ArchiveRequest) (*engine.Ended, error){e.Archive, e.ResetSession} {
-		if got, err := end(t.Context(), engine.ArchiveRequest{Conversation: first.ConversationID}); err != nil || got.Skipped != excluded {
+	for _, end := range []func(context.Context, conversation.ArchiveRequest) (*conversation.Ended, error){e.Archive, e.ResetSession} {
+		if got, err := end(t.Context(), conversation.ArchiveRequest{Conversation: first.ConversationID}); err != nil || got.Skipped != excluded {
 			t.Errorf("end: %+v, %v", got, err)
 		}
 	}
@@ -197,7 +200,7 @@ func TestGateOfAnID(t *testing.T) {
 }
 
 func TestConversationOptionsRefuse(t *testing.T) {
-	for want, o := range map[string]engine.ConversationOptions{
+	for want, o := range map[string]setup.Conversation{
 		"estimator": {Estimator: "bytes"}, "timezone": {Timezone: "Mars/Olympus"}, "context_threshold": {ContextThreshold: 1.5}, "leaf_min_fanout": {LeafMinFanout: 1},
 		"large_file_token_threshold": {LargeFileTokens: -1}, "new_session_retain_depth": {NewSessionRetainDepth: pointer(-2)}, "summary_timeout": {SummaryTimeout: -1},
 		"ignore_session_patterns": {IgnoreSessions: []string{"\xff"}}, "fallback_max_tokens": {FallbackMaxTokens: 10},
@@ -212,16 +215,16 @@ func TestConversationOptionsRefuse(t *testing.T) {
 // TestAppendAfterItWasArchived: a batch whose messages were known under the name of a conversation that is archived is new in the next one.
 func TestAppendAfterItWasArchived(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
-	var say []engine.Message
+	e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{LargeFileTokens: 50}})
+	var say []conversation.Message
 	for i := range 8 {
-		say = append(say, engine.Message{Key: fmt.Sprint(i), Text: strings.Repeat(fmt.Sprint("turn ", i, " "), 40)})
+		say = append(say, conversation.Message{Key: fmt.Sprint(i), Text: strings.Repeat(fmt.Sprint("turn ", i, " "), 40)})
 	}
-	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say[:6]})
-	if _, err := e.Archive(t.Context(), engine.ArchiveRequest{Conversation: "c"}); err != nil {
+	first := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say[:6]})
+	if _, err := e.Archive(t.Context(), conversation.ArchiveRequest{Conversation: "c"}); err != nil {
 		t.Fatal(err)
 	}
-	second := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
+	second := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say})
 	if second.ConversationID == first.ConversationID || second.Added != 8 {
 		t.Errorf("%+v", second)
 	}
@@ -236,11 +239,11 @@ func TestEstimatorOfAConversation(t *testing.T) {
 	path := t.TempDir() + "/mallard.db"
 	var tokens []int
 	for _, estimator := range []string{"weighted", "chars4"} {
-		e := enginetest.OpenAt(t, path, engine.Options{Conversation: engine.ConversationOptions{Estimator: estimator}})
+		e := enginetest.OpenAt(t, path, engine.Options{Conversation: setup.Conversation{Estimator: estimator}})
 		for _, name := range []string{"c", estimator} {
-			appended(t, e, engine.AppendRequest{Conversation: name, Messages: []engine.Message{{Text: "日本語日本語"}}})
+			appended(t, e, conversation.AppendRequest{Conversation: name, Messages: []conversation.Message{{Text: "日本語日本語"}}})
 		}
-		added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageID: messagesOf(t, e, "c")[0].ID, Blocks: []engine.Block{{Type: engine.TextBlock, Text: "日本"}}})
+		added(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageID: messagesOf(t, e, "c")[0].ID, Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "日本"}}})
 		all := append(messagesOf(t, e, "c"), messagesOf(t, e, estimator)...)
 		for _, m := range all[len(all)-2:] {
 			tokens = append(tokens, m.Tokens)
@@ -255,15 +258,15 @@ func TestEstimatorOfAConversation(t *testing.T) {
 }
 
 func TestAppendsAtOnce(t *testing.T) {
-	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Conversation: engine.ConversationOptions{LargeFileTokens: 100}})
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Conversation: setup.Conversation{LargeFileTokens: 100}})
 	const writers, each = 6, 12
 	var wait sync.WaitGroup
 	for w := range writers {
-		for _, conversation := range []string{"shared", fmt.Sprint("own", w)} {
+		for _, talk := range []string{"shared", fmt.Sprint("own", w)} {
 			wait.Go(func() {
 				for i := range each {
-					say := []engine.Message{{Text: fmt.Sprint("said by ", w), Key: fmt.Sprint(w, ":", i)}, {Role: "tool", Text: strings.Repeat(fmt.Sprint("large ", i, " "), 60), Key: fmt.Sprint("t", i)}}
-					if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: conversation, Messages: say}); err != nil {
+					say := []conversation.Message{{Text: fmt.Sprint("said by ", w), Key: fmt.Sprint(w, ":", i)}, {Role: "tool", Text: strings.Repeat(fmt.Sprint("large ", i, " "), 60), Key: fmt.Sprint("t", i)}}
+					if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: talk, Messages: say}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -271,10 +274,10 @@ func TestAppendsAtOnce(t *testing.T) {
 		}
 	}
 	wait.Wait()
-	for conversation, want := range map[string]int{"shared": writers*each + each, "own0": 2 * each, "own5": 2 * each} {
-		all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: conversation, Limit: 1000})
+	for talk, want := range map[string]int{"shared": writers*each + each, "own0": 2 * each, "own5": 2 * each} {
+		all, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: talk, Limit: 1000})
 		if err != nil || len(all) != want || all[want-1].Seq != want {
-			t.Errorf("%s has %d messages, want %d; %v", conversation, len(all), want, err)
+			t.Errorf("%s has %d messages, want %d; %v", talk, len(all), want, err)
 		}
 	}
 	if files, _ := filesOf(t, e, "shared"); len(files) != each {

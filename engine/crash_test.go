@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // write is one thing that a child does to a file, and what the file then has.
@@ -52,15 +54,15 @@ func writeForEver(path string) error {
 		say(report{Begin: &w})
 		switch w.Op {
 		case "remember":
-			_, err = e.Remember(ctx, engine.RememberRequest{ID: w.ID, Text: w.Text})
+			_, err = e.Remember(ctx, memory.RememberRequest{ID: w.ID, Text: w.Text})
 			live = append(live, w.ID)
 		case "update":
-			_, err = e.Update(ctx, engine.UpdateRequest{ID: w.ID, Text: &w.Text})
+			_, err = e.Update(ctx, memory.UpdateRequest{ID: w.ID, Text: &w.Text})
 		case "forget":
-			_, err = e.Forget(ctx, engine.ForgetRequest{ID: w.ID})
+			_, err = e.Forget(ctx, memory.ForgetRequest{ID: w.ID})
 			live = append(live[:at], live[at+1:]...)
 		case "append":
-			_, err = e.Append(ctx, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Key: w.ID, Text: w.Text}}})
+			_, err = e.Append(ctx, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Key: w.ID, Text: w.Text}}})
 		}
 		if err != nil {
 			return fmt.Errorf("%+v: %w", w, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
@@ -15,18 +16,18 @@ func TestCursors(t *testing.T) {
 	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
-	say := engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "x", Key: "k"}},
-		Cursor: &engine.Cursor{Path: "/b", Host: "claude", FileID: "1:2", FirstLine: "ab", Bytes: 10, Lines: 2, Skipped: 1}}
+	say := conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "x", Key: "k"}},
+		Cursor: &conversation.Cursor{Path: "/b", Host: "claude", FileID: "1:2", FirstLine: "ab", Bytes: 10, Lines: 2, Skipped: 1}}
 	id := appended(t, e, say).ConversationID
 	clock.advance(time.Minute)
 	say.Cursor.Bytes = 20
 	appended(t, e, say) // nothing new, so what was ingested last stays
-	for _, v := range []engine.Cursor{{Path: "/a", Host: "codex"}, {Path: "/a", Host: "codex", ConversationID: id, Bytes: 5}, {Path: "/a", Host: "codex", Bytes: 6}} {
+	for _, v := range []conversation.Cursor{{Path: "/a", Host: "codex"}, {Path: "/a", Host: "codex", ConversationID: id, Bytes: 5}, {Path: "/a", Host: "codex", Bytes: 6}} {
 		if err := e.SetCursor(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := []engine.Cursor{
+	want := []conversation.Cursor{
 		{Path: "/a", Host: "codex", ConversationID: id, Bytes: 6, ReadAt: clock.at},
 		{Path: "/b", Host: "claude", ConversationID: id, FileID: "1:2", FirstLine: "ab", Bytes: 20, Lines: 2, Skipped: 1, ReadAt: clock.at, IngestedAt: noon},
 	}
@@ -35,11 +36,11 @@ func TestCursors(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for _, test := range []struct {
-		cursor engine.Cursor
+		cursor conversation.Cursor
 		want   error
 	}{
-		{engine.Cursor{}, engine.ErrInvalid}, {engine.Cursor{Path: "/c", Bytes: -1}, engine.ErrInvalid}, {engine.Cursor{Path: "/c", Lines: -1}, engine.ErrInvalid},
-		{engine.Cursor{Path: "/c", Skipped: -1}, engine.ErrInvalid}, {engine.Cursor{Path: "\xff"}, engine.ErrInvalid}, {engine.Cursor{Path: "/c", ConversationID: "conv_none"}, engine.ErrNotFound},
+		{conversation.Cursor{}, engine.ErrInvalid}, {conversation.Cursor{Path: "/c", Bytes: -1}, engine.ErrInvalid}, {conversation.Cursor{Path: "/c", Lines: -1}, engine.ErrInvalid},
+		{conversation.Cursor{Path: "/c", Skipped: -1}, engine.ErrInvalid}, {conversation.Cursor{Path: "\xff"}, engine.ErrInvalid}, {conversation.Cursor{Path: "/c", ConversationID: "conv_none"}, engine.ErrNotFound},
 	} {
 		if err := e.SetCursor(t.Context(), test.cursor); !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v, want %v", test.cursor, err, test.want)

@@ -9,10 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
-func described(t *testing.T, e *engine.Engine, r engine.DescribeRequest) *engine.Description {
+func described(t *testing.T, e *engine.Engine, r lookup.DescribeRequest) *lookup.Description {
 	t.Helper()
 	d, err := e.Describe(t.Context(), r)
 	if err != nil {
@@ -25,7 +30,7 @@ func TestDescribeASummary(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	ids, names := tree(t, e)
-	d := described(t, e, engine.DescribeRequest{ID: ids["D1"], TokenCap: 70})
+	d := described(t, e, lookup.DescribeRequest{ID: ids["D1"], TokenCap: 70})
 	var sources []string
 	for _, s := range d.Summary.Sources {
 		sources = append(sources, names[s.ID])
@@ -49,10 +54,10 @@ func TestDescribeASummary(t *testing.T) {
 	if diff := cmp.Diff(want, nodes); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
-	if d := described(t, e, engine.DescribeRequest{ID: ids["A"]}); !cmp.Equal(d.ConsumedBy, []string{ids["D1"]}) || !cmp.Equal(d.Above, []string{ids["D1"], ids["D2"]}) || d.TokenCap != 4000 {
+	if d := described(t, e, lookup.DescribeRequest{ID: ids["A"]}); !cmp.Equal(d.ConsumedBy, []string{ids["D1"]}) || !cmp.Equal(d.Above, []string{ids["D1"], ids["D2"]}) || d.TokenCap != 4000 {
 		t.Errorf("O9: A: %+v", d)
 	}
-	if d := described(t, e, engine.DescribeRequest{ID: ids["D2"]}); !d.InContext || d.ConsumedBy != nil || len(d.Manifest) != 4 {
+	if d := described(t, e, lookup.DescribeRequest{ID: ids["D2"]}); !d.InContext || d.ConsumedBy != nil || len(d.Manifest) != 4 {
 		t.Errorf("D2: %+v", d)
 	}
 	text := d.Text()
@@ -67,9 +72,9 @@ func TestDescribeAMessage(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
-		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"path":"main.go"}`}}},
-		{Text: "edited away", SetAside: engine.AsideOffBranch},
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
+		{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"path":"main.go"}`}}},
+		{Text: "edited away", SetAside: conversation.AsideOffBranch},
 	}}).IDs
 	for _, test := range []struct {
 		id    string
@@ -81,8 +86,8 @@ func TestDescribeAMessage(t *testing.T) {
 		{said[0], true, nil, []string{"number 5, assistant", "in the context", "block 1: tool_call, read, call t1", `read {"path":"main.go"}`}},
 		{said[1], false, nil, []string{"set aside: off_branch", "edited away"}},
 	} {
-		d := described(t, e, engine.DescribeRequest{ID: test.id})
-		if d.Kind != engine.MessageKind || d.InContext != test.in || !cmp.Equal(d.Above, test.above) || d.Conversation.Name != "c" || d.Message.ID != test.id {
+		d := described(t, e, lookup.DescribeRequest{ID: test.id})
+		if d.Kind != kinds.Message || d.InContext != test.in || !cmp.Equal(d.Above, test.above) || d.Conversation.Name != "c" || d.Message.ID != test.id {
 			t.Errorf("%+v", d)
 		}
 		for _, part := range test.says {
@@ -96,9 +101,9 @@ func TestDescribeAMessage(t *testing.T) {
 func TestDescribeTheRest(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	m := stored(t, e, engine.RememberRequest{ID: "mem_aaa111222", Text: "Ines takes the night train"})
-	stored(t, e, engine.RememberRequest{ID: "mem_bbb111222", Text: "another"})
-	v := appended(t, e, engine.AppendRequest{Conversation: "trips", Title: "Where to go", Messages: []engine.Message{{Text: "to Lisbon"}}})
+	m := stored(t, e, memory.RememberRequest{ID: "mem_aaa111222", Text: "Ines takes the night train"})
+	stored(t, e, memory.RememberRequest{ID: "mem_bbb111222", Text: "another"})
+	v := appended(t, e, conversation.AppendRequest{Conversation: "trips", Title: "Where to go", Messages: []conversation.Message{{Text: "to Lisbon"}}})
 	files := []string{"file_00000000000000000000000abc", "file_0123456789abcdef"}
 	for _, id := range files {
 		err := e.Tamper(t.Context(), "INSERT INTO large_files VALUES (?, ?, ?, 'plan.md', 'text/markdown', 12345, 40, 'x', 'a plan of three days', TIMESTAMP '2026-06-15 12:00:00')",
@@ -108,15 +113,15 @@ func TestDescribeTheRest(t *testing.T) {
 		}
 	}
 	for id, says := range map[string][]string{
-		m.ID:                     {"memory mem_aaa111222", "Ines takes the night train"},
-		"a111222":                {"memory mem_aaa111222"},
-		v.ConversationID:         {"conversation " + v.ConversationID, `"trips"`, "1 message", "Where to go"},
-		files[0]:                 {"plan.md", "text/markdown", "12,345 bytes", "40 lines", "a plan of three days", v.IDs[0]},
-		files[1]:                 {"file " + files[1], "plan.md"},
-		"9abcdef":                {"file " + files[1]},
-		engine.ShortID(v.IDs[0]): {"message " + v.IDs[0], "to Lisbon"},
+		m.ID:                {"memory mem_aaa111222", "Ines takes the night train"},
+		"a111222":           {"memory mem_aaa111222"},
+		v.ConversationID:    {"conversation " + v.ConversationID, `"trips"`, "1 message", "Where to go"},
+		files[0]:            {"plan.md", "text/markdown", "12,345 bytes", "40 lines", "a plan of three days", v.IDs[0]},
+		files[1]:            {"file " + files[1], "plan.md"},
+		"9abcdef":           {"file " + files[1]},
+		ids.Short(v.IDs[0]): {"message " + v.IDs[0], "to Lisbon"},
 	} {
-		text := described(t, e, engine.DescribeRequest{ID: id}).Text()
+		text := described(t, e, lookup.DescribeRequest{ID: id}).Text()
 		for _, part := range says {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: the text lacks %q:\n%s", id, part, text)
@@ -127,7 +132,7 @@ func TestDescribeTheRest(t *testing.T) {
 		"111222": engine.ErrAmbiguous, "": engine.ErrNotFound, "sum_none": engine.ErrNotFound, "mem_": engine.ErrNotFound, "nothing at all": engine.ErrNotFound,
 		"\xff": engine.ErrInvalid, "222": engine.ErrNotFound,
 	} {
-		_, err := e.Describe(t.Context(), engine.DescribeRequest{ID: id})
+		_, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: id})
 		if !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", id, err, want)
 		}
@@ -138,7 +143,7 @@ func TestDescribeTheRest(t *testing.T) {
 	if err := e.Tamper(t.Context(), "DELETE FROM large_files"); err != nil { // their payloads are not there
 		t.Fatal(err)
 	}
-	if _, err := e.Describe(t.Context(), engine.DescribeRequest{ID: m.ID, TokenCap: -1}); !errors.Is(err, engine.ErrInvalid) {
+	if _, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: m.ID, TokenCap: -1}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("%v, want ErrInvalid", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/recall"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -135,7 +136,7 @@ func TestDocumentedBM25(t *testing.T) {
 			continue
 		}
 		question, _, _ := strings.Cut(rest, "'")
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: question, Weights: plainWeights(), Limit: 10})
+		result, err := e.Recall(t.Context(), recall.Query{Text: question, Weights: plainWeights(), Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +242,7 @@ func TestDocumentedWeights(t *testing.T) {
 			table = found
 		}
 	}
-	for column, set := range map[int]engine.Weights{2: engine.MemoryWeights(), 3: engine.TranscriptWeights()} {
+	for column, set := range map[int]recall.Weights{2: recall.MemoryWeights(), 3: recall.TranscriptWeights()} {
 		b, err := json.Marshal(set)
 		values := map[string]any{}
 		if err := errors.Join(err, json.Unmarshal(b, &values)); err != nil {
@@ -259,7 +260,7 @@ func TestDocumentedWeights(t *testing.T) {
 		}
 	}
 	accepts := func(name, value string) error {
-		w := engine.MemoryWeights()
+		w := recall.MemoryWeights()
 		if err := json.Unmarshal(fmt.Appendf(nil, `{%q: %s}`, name, value), &w); err != nil {
 			t.Fatal(name, value, err)
 		}

@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // lineage is what conversations are made of, as rows.
@@ -38,12 +41,12 @@ func TestDoctorLeavesNewSessionsAlone(t *testing.T) {
 		e := openFile(t, path, engine.Options{})
 		intact(t, e)
 		depth := 2
-		done, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk", RetainDepth: &depth})
+		done, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: "talk", RetainDepth: &depth})
 		if err != nil || done.Summaries != 2 {
 			t.Fatalf("%+v, %v", done, err)
 		}
 		intact(t, e)
-		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(3)})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: sayings(3)})
 		intact(t, e)
 	}
 }
@@ -52,17 +55,17 @@ func TestDoctorLeavesNewSessionsAlone(t *testing.T) {
 func TestDoctorKeepsLargeFiles(t *testing.T) {
 	alone(t)
 	path := newFile(t)
-	o := engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 100}}
+	o := engine.Options{Conversation: setup.Conversation{LargeFileTokens: 100}}
 	e := openFile(t, path, o)
 	content := bytes.Repeat([]byte("a line of notes\n"), 100)
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Blocks: []engine.Block{
-		{Type: engine.FileBlock, FileName: "notes.txt", MIME: "text/plain", Data: content}}}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Blocks: []conversation.Block{
+		{Type: conversation.FileBlock, FileName: "notes.txt", MIME: "text/plain", Data: content}}}}})
 	want := rowsOf(t, e, lineage)
 	closeFile(t, e)
 	for _, statement := range []string{"UPDATE large_files SET message_id = 'msg_ghost'", "UPDATE large_files SET conversation_id = 'ghost'"} {
 		tamper(t, path, statement)
 		e := openFile(t, path, o)
-		d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
+		d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
 		if err != nil || len(d.Findings) == 0 || len(d.Left) > 0 {
 			t.Errorf("%s: %+v, %v", statement, d, err)
 		}
@@ -78,7 +81,7 @@ func TestDoctorOfContentsApart(t *testing.T) {
 	alone(t)
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "long", Raw: bytes.Repeat([]byte("x"), 17<<20)}, {Text: "short"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "long", Raw: bytes.Repeat([]byte("x"), 17<<20)}, {Text: "short"}}})
 	sum := fmt.Sprint(rowsOf(t, e, "SELECT sha256 FROM payloads WHERE content IS NULL")[0][0])
 	intact(t, e)
 	apart := filepath.Join(path+".files", sum)
@@ -107,7 +110,7 @@ func TestDoctorOfContentsApart(t *testing.T) {
 	closeFile(t, e)
 	tamper(t, path, "DELETE FROM context_items WHERE position = 2")
 	e = openFile(t, path, engine.Options{})
-	d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "copy.db")})
+	d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "copy.db")})
 	if err != nil || d.Backup == "" || len(d.Repairs) != 1 || len(d.Left) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}

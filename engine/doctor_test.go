@@ -14,17 +14,18 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // cured breaks a file by a statement, lets Doctor repair it and gives what it says. The copy it makes is the broken file.
-func cured(t *testing.T, whole []byte, statement string, o engine.Options) *engine.Diagnosis {
+func cured(t *testing.T, whole []byte, statement string, o engine.Options) *upkeep.Diagnosis {
 	t.Helper()
 	d, _ := curedTo(t, whole, statement, o)
 	return d
 }
 
 // curedTo is cured, and gives the lineage that the file then has.
-func curedTo(t *testing.T, whole []byte, statement string, o engine.Options) (*engine.Diagnosis, [][]any) {
+func curedTo(t *testing.T, whole []byte, statement string, o engine.Options) (*upkeep.Diagnosis, [][]any) {
 	t.Helper()
 	path, backup := newFile(t), filepath.Join(t.TempDir(), "backup.db")
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
@@ -36,13 +37,13 @@ func curedTo(t *testing.T, whole []byte, statement string, o engine.Options) (*e
 		t.Fatalf("%s: %v", statement, err)
 	}
 	defer closeFile(t, e)
-	seen, err := e.Doctor(t.Context(), engine.DoctorRequest{})
+	seen, err := e.Doctor(t.Context(), upkeep.DoctorRequest{})
 	if err != nil || len(seen.Findings) == 0 || seen.Backup != "" || len(seen.Repairs)+len(seen.Left) > 0 {
 		t.Errorf("%s: without apply: %+v, %v", statement, seen, err)
 	}
 	count := "SELECT count(*) FROM messages UNION ALL SELECT count(*) FROM memories"
 	before := fmt.Sprint(rowsOf(t, e, count))
-	d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: backup})
+	d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: backup})
 	if err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
@@ -73,7 +74,7 @@ func curedTo(t *testing.T, whole []byte, statement string, o engine.Options) (*e
 	return d, rowsOf(t, e, lineage)
 }
 
-func left(d *engine.Diagnosis) []string {
+func left(d *upkeep.Diagnosis) []string {
 	names := []string{}
 	for _, f := range unpurged(d.Left) {
 		names = append(names, f.Fault)
@@ -82,12 +83,12 @@ func left(d *engine.Diagnosis) []string {
 }
 
 // unpurged leaves out that something was purged, which is no fault of a file.
-func unpurged(findings []engine.Finding) []engine.Finding {
-	return slices.DeleteFunc(slices.Clone(findings), func(f engine.Finding) bool { return f.Fault == "purge whose bytes may still be in the file" })
+func unpurged(findings []upkeep.Finding) []upkeep.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f upkeep.Finding) bool { return f.Fault == "purge whose bytes may still be in the file" })
 }
 
 // tally counts the faults that were found.
-func tally(d *engine.Diagnosis) map[string]int {
+func tally(d *upkeep.Diagnosis) map[string]int {
 	faults := map[string]int{}
 	for _, f := range d.Findings {
 		if !f.Harmless {
@@ -176,11 +177,11 @@ func TestDoctorRequests(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	stock(t, e)
-	if _, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true}); !errors.Is(err, engine.ErrInvalid) {
+	if _, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("without a backup: %v", err)
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	d, err := e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: backup})
+	d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: backup})
 	if err != nil || d.Backup != "" || len(unpurged(d.Findings)) != 0 {
 		t.Errorf("a healthy file: %+v, %v", d, err)
 	}
@@ -210,14 +211,14 @@ func TestDoctorAsksTheModelAgain(t *testing.T) {
 }
 
 // doctored breaks a file by a statement and lets Doctor do what it can.
-func doctored(t *testing.T, whole []byte, statement string, o engine.Options) (*engine.Diagnosis, error) {
+func doctored(t *testing.T, whole []byte, statement string, o engine.Options) (*upkeep.Diagnosis, error) {
 	t.Helper()
 	path := newFile(t)
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tamper(t, path, statement)
-	return openFile(t, path, o).Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
+	return openFile(t, path, o).Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
 }
 
 // TestDoctorSweeps: what a broken-off write left in the folder is no fault, and is deleted.
@@ -231,7 +232,7 @@ func TestDoctorSweeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	intact(t, e)
-	d, err := e.Doctor(t.Context(), engine.DoctorRequest{})
+	d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestDoctorSweeps(t *testing.T) {
 	if len(found) != 1 || !found[0].Harmless || !found[0].Repairable || found[0].Subjects[0] != orphan {
 		t.Fatalf("%+v", found)
 	}
-	d, err = e.Doctor(t.Context(), engine.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
+	d, err = e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
 	if err != nil || len(left(d)) != 0 {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/query"
 )
 
 // doorsSeed repeats a run that failed.
@@ -44,7 +45,7 @@ func TestDoors(t *testing.T) {
 		statement := g.statement()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		var told strings.Builder
-		_, err := e.QueryEach(ctx, engine.QueryRequest{SQL: statement, Rows: 100}, func(columns []string, row []any) error {
+		_, err := e.QueryEach(ctx, query.Request{SQL: statement, Rows: 100}, func(columns []string, row []any) error {
 			fmt.Fprint(&told, columns, row)
 			return nil
 		})

@@ -15,7 +15,13 @@ import (
 
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/llm"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
@@ -38,32 +44,32 @@ type agent struct {
 
 // turn takes what the user said and gives the model's answer.
 func (a *agent) turn(ctx context.Context, key, said string) (string, error) {
-	if err := a.append(ctx, engine.Message{Key: key, Role: "user", Text: said}); err != nil {
+	if err := a.append(ctx, conversation.Message{Key: key, Role: "user", Text: said}); err != nil {
 		return "", err
 	}
-	known, err := a.memory.Recall(ctx, engine.RecallQuery{Text: said, Limit: 5, Adaptive: true})
+	known, err := a.memory.Recall(ctx, recall.Query{Text: said, Limit: 5, Adaptive: true})
 	if err != nil {
 		return "", err
 	}
 	for {
-		shown, err := a.memory.Assemble(ctx, engine.AssembleRequest{Conversation: a.conversation, Budget: a.budget})
+		shown, err := a.memory.Assemble(ctx, assemble.Request{Conversation: a.conversation, Budget: a.budget})
 		if err != nil {
 			return "", err
 		}
 		messages := shown.OpenAI()
 		if len(known.Hits) > 0 {
-			messages = append([]engine.OpenAIMessage{{Role: "system", Content: known.Prompt()}}, messages...)
+			messages = append([]assemble.OpenAIMessage{{Role: "system", Content: known.Prompt()}}, messages...)
 		}
 		answer, err := a.insist(ctx, messages)
 		if err != nil {
 			return "", err
 		}
 		text, _ := answer.Content.(string)
-		blocks := []engine.Block{{Type: engine.TextBlock, Text: text}}
+		blocks := []conversation.Block{{Type: conversation.TextBlock, Text: text}}
 		for _, call := range answer.ToolCalls {
-			blocks = append(blocks, engine.Block{Type: engine.ToolCallBlock, CallID: call.ID, Tool: call.Function.Name, Input: call.Function.Arguments})
+			blocks = append(blocks, conversation.Block{Type: conversation.ToolCallBlock, CallID: call.ID, Tool: call.Function.Name, Input: call.Function.Arguments})
 		}
-		if err := a.append(ctx, engine.Message{Role: "assistant", Blocks: blocks}); err != nil {
+		if err := a.append(ctx, conversation.Message{Role: "assistant", Blocks: blocks}); err != nil {
 			return "", err
 		}
 		if len(answer.ToolCalls) == 0 {
@@ -74,21 +80,21 @@ func (a *agent) turn(ctx context.Context, key, said string) (string, error) {
 			if err != nil {
 				output = err.Error()
 			}
-			result := engine.Block{Type: engine.ToolResultBlock, CallID: call.ID, Tool: call.Function.Name, Output: output, IsError: err != nil}
-			if err := a.append(ctx, engine.Message{Role: "tool", Blocks: []engine.Block{result}}); err != nil {
+			result := conversation.Block{Type: conversation.ToolResultBlock, CallID: call.ID, Tool: call.Function.Name, Output: output, IsError: err != nil}
+			if err := a.append(ctx, conversation.Message{Role: "tool", Blocks: []conversation.Block{result}}); err != nil {
 				return "", err
 			}
 		}
 	}
 }
 
-func (a *agent) append(ctx context.Context, m engine.Message) error {
-	_, err := a.memory.Append(ctx, engine.AppendRequest{Conversation: a.conversation, Messages: []engine.Message{m}})
+func (a *agent) append(ctx context.Context, m conversation.Message) error {
+	_, err := a.memory.Append(ctx, conversation.AppendRequest{Conversation: a.conversation, Messages: []conversation.Message{m}})
 	return err
 }
 
 // insist asks the model, and when it fails twice more, with longer and longer pauses.
-func (a *agent) insist(ctx context.Context, messages []engine.OpenAIMessage) (answer *engine.OpenAIMessage, err error) {
+func (a *agent) insist(ctx context.Context, messages []assemble.OpenAIMessage) (answer *assemble.OpenAIMessage, err error) {
 	for _, pause := range []time.Duration{0, time.Second, 10 * time.Second} {
 		select {
 		case <-time.After(pause):
@@ -104,7 +110,7 @@ func (a *agent) insist(ctx context.Context, messages []engine.OpenAIMessage) (an
 
 // compact makes the context smaller when that is due.
 func (a *agent) compact(ctx context.Context) error {
-	r := engine.CompactRequest{Conversation: a.conversation, Budget: a.budget}
+	r := compact.Request{Conversation: a.conversation, Budget: a.budget}
 	need, err := a.memory.NeedsCompaction(ctx, r)
 	if err != nil || !need.Over && !need.LeafDue {
 		return err
@@ -126,28 +132,28 @@ func (a *agent) call(ctx context.Context, tool, arguments string) (string, error
 	}
 	switch {
 	case tool == "remember":
-		_, err := a.memory.Remember(ctx, engine.RememberRequest{Text: in.Text, Unique: true})
+		_, err := a.memory.Remember(ctx, memory.RememberRequest{Text: in.Text, Unique: true})
 		return "Remembered.", err
 	case tool == "grep":
-		found, err := a.memory.Grep(ctx, engine.GrepRequest{Conversation: a.conversation, Pattern: in.Pattern, Limit: 10})
+		found, err := a.memory.Grep(ctx, lookup.GrepRequest{Conversation: a.conversation, Pattern: in.Pattern, Limit: 10})
 		if err != nil {
 			return "", err
 		}
 		return found.Text(), nil
 	case tool == "describe":
-		described, err := a.memory.Describe(ctx, engine.DescribeRequest{ID: in.ID})
+		described, err := a.memory.Describe(ctx, lookup.DescribeRequest{ID: in.ID})
 		if err != nil {
 			return "", err
 		}
 		return described.Text(), nil
 	case tool == "expand" && in.Question != "":
-		answer, err := a.memory.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: a.conversation, Prompt: in.Question})
+		answer, err := a.memory.ExpandQuery(ctx, lookup.ExpandQueryRequest{Conversation: a.conversation, Prompt: in.Question})
 		if err != nil {
 			return "", err
 		}
 		return answer.Answer, nil
 	case tool == "expand":
-		expanded, err := a.memory.Expand(ctx, engine.ExpandRequest{IDs: []string{in.ID}, Depth: 3, Messages: true})
+		expanded, err := a.memory.Expand(ctx, lookup.ExpandRequest{IDs: []string{in.ID}, Depth: 3, Messages: true})
 		if err != nil {
 			return "", err
 		}
@@ -168,7 +174,7 @@ const tools = `[
 		"parameters": {"type": "object", "properties": {"id": {"type": "string"}, "question": {"type": "string"}}}}}]`
 
 // complete asks the model for its next message.
-func (a *agent) complete(ctx context.Context, messages []engine.OpenAIMessage) (*engine.OpenAIMessage, error) {
+func (a *agent) complete(ctx context.Context, messages []assemble.OpenAIMessage) (*assemble.OpenAIMessage, error) {
 	body, err := json.Marshal(map[string]any{"model": a.model, "messages": messages, "tools": json.RawMessage(tools)})
 	if err != nil {
 		return nil, err
@@ -185,7 +191,7 @@ func (a *agent) complete(ctx context.Context, messages []engine.OpenAIMessage) (
 	}
 	defer response.Body.Close()
 	var answer struct {
-		Choices []struct{ Message engine.OpenAIMessage }
+		Choices []struct{ Message assemble.OpenAIMessage }
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", response.Status, err)
@@ -246,7 +252,7 @@ func Example_agent() {
 func modelServer() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
-			Messages []engine.OpenAIMessage
+			Messages []assemble.OpenAIMessage
 			Tools    []any
 		}
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
@@ -255,10 +261,10 @@ func modelServer() *httptest.Server {
 		}
 		last := request.Messages[len(request.Messages)-1]
 		said, _ := last.Content.(string)
-		answer := engine.OpenAIMessage{Role: "assistant", Content: "Noted."}
+		answer := assemble.OpenAIMessage{Role: "assistant", Content: "Noted."}
 		system, _ := request.Messages[0].Content.(string)
 		ask := func(tool, arguments string) {
-			answer.ToolCalls = []engine.OpenAICall{{ID: "call_" + tool, Type: "function", Function: engine.OpenAIFunction{Name: tool, Arguments: arguments}}}
+			answer.ToolCalls = []assemble.OpenAICall{{ID: "call_" + tool, Type: "function", Function: assemble.OpenAIFunction{Name: tool, Arguments: arguments}}}
 			answer.Content = nil
 		}
 		switch {

@@ -7,6 +7,12 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // harbour is a talk of four weeks, as a host would append it turn by turn.
@@ -26,7 +32,7 @@ func harbour(ctx context.Context, e *engine.Engine) {
 		if i%2 == 1 {
 			role = "assistant"
 		}
-		_, err := e.Append(ctx, engine.AppendRequest{Conversation: "harbour", Messages: []engine.Message{
+		_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "harbour", Messages: []conversation.Message{
 			{Key: fmt.Sprint("turn-", i), Role: role, Text: said, SaidAt: day.AddDate(0, 0, 2*i)}}})
 		if err != nil {
 			log.Fatal(err)
@@ -38,19 +44,19 @@ func harbour(ctx context.Context, e *engine.Engine) {
 // of it needs a model.
 func ExampleEngine_Compact() {
 	ctx := context.Background()
-	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: engine.ConversationOptions{FreshTailCount: 2, LeafTargetTokens: 60}})
+	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: setup.Conversation{FreshTailCount: 2, LeafTargetTokens: 60}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer e.Close()
 	harbour(ctx, e)
 
-	c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "harbour", Budget: 120})
+	c, err := e.Compact(ctx, compact.Request{Conversation: "harbour", Budget: 120})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(c.Changed, c.Reason, c.TokensBefore, "to", c.TokensAfter, "tokens")
-	items, err := e.Context(ctx, engine.ContextRequest{Conversation: "harbour"})
+	items, err := e.Context(ctx, compact.ContextRequest{Conversation: "harbour"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,14 +64,14 @@ func ExampleEngine_Compact() {
 		fmt.Println(i.Kind, i.Messages, i.Text)
 	}
 
-	found, err := e.Grep(ctx, engine.GrepRequest{Conversation: "harbour", Pattern: "overheated brake", Kinds: []engine.Kind{engine.MessageKind}, Limit: 1})
+	found, err := e.Grep(ctx, lookup.GrepRequest{Conversation: "harbour", Pattern: "overheated brake", Kinds: []kinds.Kind{kinds.Message}, Limit: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, hit := range found.Hits {
 		fmt.Println(hit.Seq, hit.Snippet)
 	}
-	expanded, err := e.Expand(ctx, engine.ExpandRequest{IDs: []string{items[0].Ref}, Messages: true})
+	expanded, err := e.Expand(ctx, lookup.ExpandRequest{IDs: []string{items[0].Ref}, Messages: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -84,13 +90,13 @@ func ExampleEngine_Compact() {
 // Assemble gives what a model is shown, within a budget, in the shape that its provider wants.
 func ExampleEngine_Assemble() {
 	ctx := context.Background()
-	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: engine.ConversationOptions{FreshTailCount: 2}})
+	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: setup.Conversation{FreshTailCount: 2}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer e.Close()
 	harbour(ctx, e)
-	a, err := e.Assemble(ctx, engine.AssembleRequest{Conversation: "harbour", Budget: 60})
+	a, err := e.Assemble(ctx, assemble.Request{Conversation: "harbour", Budget: 60})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,16 +7,21 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // compactedHarbour is an engine in which the talk of harbour stands as a summary and its two newest messages.
 func compactedHarbour(ctx context.Context) (e *engine.Engine, summary string) {
-	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: engine.ConversationOptions{FreshTailCount: 2, LeafTargetTokens: 60}})
+	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: setup.Conversation{FreshTailCount: 2, LeafTargetTokens: 60}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	harbour(ctx, e)
-	c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "harbour", Budget: 120})
+	c, err := e.Compact(ctx, compact.Request{Conversation: "harbour", Budget: 120})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,7 +33,7 @@ func ExampleEngine_Describe() {
 	ctx := context.Background()
 	e, summary := compactedHarbour(ctx)
 	defer e.Close()
-	d, err := e.Describe(ctx, engine.DescribeRequest{ID: summary})
+	d, err := e.Describe(ctx, lookup.DescribeRequest{ID: summary})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,7 +53,7 @@ func ExampleEngine_ExpandQuery() {
 	ctx := context.Background()
 	e, _ := compactedHarbour(ctx)
 	defer e.Close()
-	answer, err := e.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: "harbour", Prompt: "Which part overheated?", TokenCap: 30})
+	answer, err := e.ExpandQuery(ctx, lookup.ExpandQueryRequest{Conversation: "harbour", Prompt: "Which part overheated?", TokenCap: 30})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,12 +69,12 @@ func ExampleEngine_CreateGrant() {
 	ctx := context.Background()
 	e, summary := compactedHarbour(ctx)
 	defer e.Close()
-	grant, err := e.CreateGrant(ctx, engine.GrantRequest{Conversations: []string{"harbour"}, TokenCap: 80})
+	grant, err := e.CreateGrant(ctx, lookup.GrantRequest{Conversations: []string{"harbour"}, TokenCap: 80})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for range 2 {
-		x, err := e.Expand(ctx, engine.ExpandRequest{IDs: []string{summary}, Messages: true, Grant: grant.ID, Agent: "helper"})
+		x, err := e.Expand(ctx, lookup.ExpandRequest{IDs: []string{summary}, Messages: true, Grant: grant.ID, Agent: "helper"})
 		if err != nil {
 			log.Fatal(err) // engine.ErrGrantSpent, when not a token is left
 		}
@@ -81,13 +86,13 @@ func ExampleEngine_CreateGrant() {
 }
 
 // Recall finds summaries as it finds memories, and lifts messages to the summaries above them.
-func ExampleRecallQuery_lift() {
+func ExampleEngine_Recall_lift() {
 	ctx := context.Background()
 	e, _ := compactedHarbour(ctx)
 	defer e.Close()
-	for _, q := range []engine.RecallQuery{
-		{Text: "spare brakes", Kinds: []engine.Kind{engine.SummaryKind}},
-		{Text: "spare brakes", Kinds: []engine.Kind{engine.MessageKind}, Lift: engine.LiftToSummary, Limit: 1},
+	for _, q := range []recall.Query{
+		{Text: "spare brakes", Kinds: []kinds.Kind{kinds.Summary}},
+		{Text: "spare brakes", Kinds: []kinds.Kind{kinds.Message}, Lift: recall.LiftToSummary, Limit: 1},
 	} {
 		result, err := e.Recall(ctx, q)
 		if err != nil {
@@ -112,15 +117,15 @@ func ExampleEngine_DissolveSummary() {
 	ctx := context.Background()
 	e, summary := compactedHarbour(ctx)
 	defer e.Close()
-	s, err := e.RewriteSummary(ctx, engine.RewriteRequest{ID: summary, Text: "HB-412 overheated; two spare brakes came, Ines builds one in."})
+	s, err := e.RewriteSummary(ctx, compact.RewriteRequest{ID: summary, Text: "HB-412 overheated; two spare brakes came, Ines builds one in."})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(s.Tokens, "tokens for", s.SourceTokens)
-	if _, err := e.DissolveSummary(ctx, engine.DissolveRequest{ID: summary}); err != nil {
+	if _, err := e.DissolveSummary(ctx, compact.DissolveRequest{ID: summary}); err != nil {
 		log.Fatal(err)
 	}
-	items, err := e.Context(ctx, engine.ContextRequest{Conversation: "harbour"})
+	items, err := e.Context(ctx, compact.ContextRequest{Conversation: "harbour"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,23 +9,28 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // Messages of blocks: what a model thought, called and was given. What is too large for a context is kept apart, and read back.
 func ExampleEngine_Append_blocks() {
 	ctx := context.Background()
-	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 1000}})
+	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: setup.Conversation{LargeFileTokens: 1000}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer e.Close()
 	report := strings.Repeat("berth;crane;hours\n4;HB-412;7\n", 500)
-	_, err = e.Append(ctx, engine.AppendRequest{Conversation: "yard", Messages: []engine.Message{
+	_, err = e.Append(ctx, conversation.AppendRequest{Conversation: "yard", Messages: []conversation.Message{
 		{Key: "m1", Role: "user", Text: "How long did the cranes run?"},
-		{Key: "m2", Role: "assistant", Blocks: []engine.Block{
-			{Type: engine.ThinkingBlock, Text: "The report has it."},
-			{Type: engine.ToolCallBlock, CallID: "c1", Tool: "read_file", Input: `{"path": "hours.csv"}`}}},
-		{Key: "m3", Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "c1", Tool: "read_file", Output: report}}},
+		{Key: "m2", Role: "assistant", Blocks: []conversation.Block{
+			{Type: conversation.ThinkingBlock, Text: "The report has it."},
+			{Type: conversation.ToolCallBlock, CallID: "c1", Tool: "read_file", Input: `{"path": "hours.csv"}`}}},
+		{Key: "m3", Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "c1", Tool: "read_file", Output: report}}},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -34,7 +39,7 @@ func ExampleEngine_Append_blocks() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	piece, err := e.ReadLargeFile(ctx, engine.ReadLargeFileRequest{ID: files[0].ID, StartLine: 1, EndLine: 2})
+	piece, err := e.ReadLargeFile(ctx, conversation.ReadLargeFileRequest{ID: files[0].ID, StartLine: 1, EndLine: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,27 +59,27 @@ func ExampleEngine_NewSession() {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	say := func(session, text string) *engine.Appended {
-		a, err := e.Append(ctx, engine.AppendRequest{SessionKey: "agent:main", SessionID: session, Messages: []engine.Message{{Role: "user", Text: text}}})
+	say := func(session, text string) *conversation.Appended {
+		a, err := e.Append(ctx, conversation.AppendRequest{SessionKey: "agent:main", SessionID: session, Messages: []conversation.Message{{Role: "user", Text: text}}})
 		if err != nil {
 			log.Fatal(err)
 		}
 		return a
 	}
 	first := say("s1", "The crane at berth four is down.")
-	begun, err := e.NewSession(ctx, engine.NewSessionRequest{SessionKey: "agent:main"})
+	begun, err := e.NewSession(ctx, conversation.NewSessionRequest{SessionKey: "agent:main"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(begun.Messages, "message left the context")
 	second := say("s2", "Good morning.")
 	fmt.Println("the same conversation:", first.ConversationID == second.ConversationID)
-	if _, err := e.ResetSession(ctx, engine.ArchiveRequest{SessionKey: "agent:main"}); err != nil {
+	if _, err := e.ResetSession(ctx, conversation.ArchiveRequest{SessionKey: "agent:main"}); err != nil {
 		log.Fatal(err)
 	}
 	third := say("s3", "Let us start over.")
 	fmt.Println("the same conversation:", second.ConversationID == third.ConversationID)
-	found, err := e.Grep(ctx, engine.GrepRequest{Conversation: "agent:main", Pattern: "crane"}) // in all of that key
+	found, err := e.Grep(ctx, lookup.GrepRequest{Conversation: "agent:main", Pattern: "crane"}) // in all of that key
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,13 +94,13 @@ func ExampleEngine_NewSession() {
 // With Deferred, Compact only notes what is due, and CompactPending does it when nobody waits.
 func ExampleEngine_CompactPending() {
 	ctx := context.Background()
-	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: engine.ConversationOptions{FreshTailCount: 2, LeafTargetTokens: 60, Deferred: true}})
+	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: setup.Conversation{FreshTailCount: 2, LeafTargetTokens: 60, Deferred: true}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer e.Close()
 	harbour(ctx, e)
-	c, err := e.Compact(ctx, engine.CompactRequest{Conversation: "harbour", Budget: 120})
+	c, err := e.Compact(ctx, compact.Request{Conversation: "harbour", Budget: 120})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -126,7 +131,7 @@ func ExampleEngine_Doctor() {
 	}
 	defer e.Close()
 	harbour(ctx, e)
-	d, err := e.Doctor(ctx, engine.DoctorRequest{Apply: true, Backup: filepath.Join(folder, "before.db")})
+	d, err := e.Doctor(ctx, upkeep.DoctorRequest{Apply: true, Backup: filepath.Join(folder, "before.db")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -137,18 +142,18 @@ func ExampleEngine_Doctor() {
 // PruneSetAside removes for good what left the context long ago and is no talk.
 func ExampleEngine_PruneSetAside() {
 	ctx := context.Background()
-	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: engine.ConversationOptions{PruneHeartbeats: true}})
+	e, err := engine.Open(ctx, ":memory:", engine.Options{Conversation: setup.Conversation{PruneHeartbeats: true}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	_, err = e.Append(ctx, engine.AppendRequest{Conversation: "harbour", Messages: []engine.Message{
+	_, err = e.Append(ctx, conversation.AppendRequest{Conversation: "harbour", Messages: []conversation.Message{
 		{Role: "user", Text: "Read HEARTBEAT.md and follow it."}, {Role: "assistant", Text: "HEARTBEAT_OK"}}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, dry := range []bool{true, false, true} {
-		p, err := e.PruneSetAside(ctx, engine.PruneSetAsideRequest{DryRun: dry})
+		p, err := e.PruneSetAside(ctx, compact.PruneSetAsideRequest{DryRun: dry})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -8,6 +8,10 @@ import (
 
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func Example() {
@@ -18,11 +22,11 @@ func Example() {
 	}
 	defer e.Close()
 	for _, text := range []string{"Ines is allergic to penicillin.", "Teo repairs bicycles.", "The ferry leaves at noon."} {
-		if _, err := e.Remember(ctx, engine.RememberRequest{Text: text, Scope: "user:ines"}); err != nil {
+		if _, err := e.Remember(ctx, memory.RememberRequest{Text: text, Scope: "user:ines"}); err != nil {
 			log.Fatal(err)
 		}
 	}
-	result, err := e.Recall(ctx, engine.RecallQuery{Text: "Which medicine is bad for Ines?", Limit: 1})
+	result, err := e.Recall(ctx, recall.Query{Text: "Which medicine is bad for Ines?", Limit: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,16 +44,16 @@ func ExampleEngine_Remember() {
 	}
 	defer e.Close()
 	for range 2 { // the key makes the second write harmless
-		r, err := e.Remember(ctx, engine.RememberRequest{
+		r, err := e.Remember(ctx, memory.RememberRequest{
 			Text:     "Editor: Ines writes Go in Helix",
-			Category: engine.Preference,
+			Category: memory.Preference,
 			Agent:    "scout",
 			Key:      "profile/editor",
 		})
 		if err != nil {
 			log.Fatal(err)
 		}
-		m, err := e.Get(ctx, engine.GetRequest{ID: r.ID})
+		m, err := e.Get(ctx, memory.GetRequest{ID: r.ID})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -68,8 +72,8 @@ func ExampleEngine_Recall_wordsOnly() {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	e.RememberMany(ctx, []engine.RememberRequest{{Text: "Ticket DB-42: the login fails on Mondays"}, {Text: "Ticket DB-43: the clock drifts"}})
-	result, err := e.Recall(ctx, engine.RecallQuery{Text: "what was db-42 about?"})
+	e.RememberMany(ctx, []memory.RememberRequest{{Text: "Ticket DB-42: the login fails on Mondays"}, {Text: "Ticket DB-43: the clock drifts"}})
+	result, err := e.Recall(ctx, recall.Query{Text: "what was db-42 about?"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,12 +89,12 @@ func ExampleEngine_Recall_explain() {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	e.RememberMany(ctx, []engine.RememberRequest{
+	e.RememberMany(ctx, []memory.RememberRequest{
 		{ID: "tea", Text: "Ines drinks green tea"},
 		{ID: "visit", Text: "Tea was served during the visit", ValidUntil: time.Now().Add(-time.Hour)},
 		{ID: "crane", Text: "The crane was painted blue"},
 	})
-	result, err := e.Recall(ctx, engine.RecallQuery{Text: "tea", Explain: true})
+	result, err := e.Recall(ctx, recall.Query{Text: "tea", Explain: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -115,7 +119,7 @@ func ExampleEngine_Append() {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	_, err = e.Append(ctx, engine.AppendRequest{Conversation: "planning", Messages: []engine.Message{
+	_, err = e.Append(ctx, conversation.AppendRequest{Conversation: "planning", Messages: []conversation.Message{
 		{Role: "user", Speaker: "Ines", Text: "The pilots asked for a later boarding."},
 		{Role: "assistant", Speaker: "Scout", Text: "Then berth seven stays free until nine."},
 		{Role: "user", Speaker: "Ines", Text: "Thanks, see you tomorrow."},
@@ -123,9 +127,9 @@ func ExampleEngine_Append() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := e.Recall(ctx, engine.RecallQuery{
+	result, err := e.Recall(ctx, recall.Query{
 		Text:          "Until when is the berth free?",
-		Kinds:         []engine.Kind{engine.MessageKind},
+		Kinds:         []kinds.Kind{kinds.Message},
 		Conversations: []string{"planning"},
 		Limit:         1,
 	})
@@ -148,19 +152,19 @@ func ExampleEngine_Supersede() {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	old, err := e.Remember(ctx, engine.RememberRequest{Text: "Ines drinks espresso in the morning", CreatedAt: may})
+	old, err := e.Remember(ctx, memory.RememberRequest{Text: "Ines drinks espresso in the morning", CreatedAt: may})
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = e.Supersede(ctx, engine.SupersedeRequest{
+	_, err = e.Supersede(ctx, memory.SupersedeRequest{
 		ID: old.ID,
-		By: engine.RememberRequest{Text: "Ines drinks barley coffee in the morning", ValidFrom: june},
+		By: memory.RememberRequest{Text: "Ines drinks barley coffee in the morning", ValidFrom: june},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, at := range []time.Time{june, june.AddDate(0, 0, -1)} {
-		result, err := e.Recall(ctx, engine.RecallQuery{Text: "What does Ines drink in the morning?", AsOf: at})
+		result, err := e.Recall(ctx, recall.Query{Text: "What does Ines drink in the morning?", AsOf: at})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -174,18 +178,18 @@ func ExampleEngine_Supersede() {
 }
 
 // Explain also says of every hit why it is one, and WhyNot what kept another document out.
-func ExampleRecallQuery_whyNot() {
+func ExampleEngine_Recall_whyNot() {
 	ctx := context.Background()
 	e, err := engine.Open(ctx, ":memory:", engine.Options{Embedder: static.New()})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	e.RememberMany(ctx, []engine.RememberRequest{
+	e.RememberMany(ctx, []memory.RememberRequest{
 		{ID: "tea", Text: "Ines drinks green tea", Scope: "user:ines"},
 		{ID: "pot", Text: "The tea pot is cracked", Scope: "project:kitchen"},
 	})
-	result, err := e.Recall(ctx, engine.RecallQuery{Text: "green tea", Scopes: []string{"user:ines"}, Explain: true, WhyNot: "pot"})
+	result, err := e.Recall(ctx, recall.Query{Text: "green tea", Scopes: []string{"user:ines"}, Explain: true, WhyNot: "pot"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // answerer is a model that answers one thing, and remembers what it was asked.
@@ -34,21 +37,21 @@ func (a *answerer) Complete(_ context.Context, _, prompt string, maxTokens int) 
 // and the next eight, and four are in the context. It gives the ids of the messages and of the leaves.
 func kept(t *testing.T, e *engine.Engine) (said, leaves []string) {
 	t.Helper()
-	var say []engine.Message
+	var say []conversation.Message
 	for i := range 20 {
-		m := engine.Message{Text: fmt.Sprintf("note %d of the day, on the weather by the lake", i+1), SaidAt: noon.Add(time.Duration(i) * time.Minute)}
+		m := conversation.Message{Text: fmt.Sprintf("note %d of the day, on the weather by the lake", i+1), SaidAt: noon.Add(time.Duration(i) * time.Minute)}
 		switch i {
 		case 2:
 			m.Text = "The otter sleeps under the old pier"
 		case 11:
 			m.Role, m.Text = "assistant", "A heron came at seven"
-			m.Blocks = []engine.Block{{Type: engine.TextBlock, Text: m.Text}, {Type: engine.ToolCallBlock, CallID: "t", Tool: "log", Input: `{"bird":"heron"}`}}
+			m.Blocks = []conversation.Block{{Type: conversation.TextBlock, Text: m.Text}, {Type: conversation.ToolCallBlock, CallID: "t", Tool: "log", Input: `{"bird":"heron"}`}}
 		case 19:
 			m.Text = "Where did the otter sleep, again?"
 		}
 		say = append(say, m)
 	}
-	said = appended(t, e, engine.AppendRequest{Conversation: "birds", Messages: say}).IDs
+	said = appended(t, e, conversation.AppendRequest{Conversation: "birds", Messages: say}).IDs
 	leaves, err := e.AddSummaries(t.Context(), "birds",
 		func([]string) engine.Made {
 			return engine.Made{Text: "an otter, and weather", Tokens: 5, Sources: said[:8]}
@@ -62,7 +65,7 @@ func kept(t *testing.T, e *engine.Engine) (said, leaves []string) {
 	return said, leaves
 }
 
-func answered(t *testing.T, e *engine.Engine, r engine.ExpandQueryRequest) *engine.QueryAnswer {
+func answered(t *testing.T, e *engine.Engine, r lookup.ExpandQueryRequest) *lookup.QueryAnswer {
 	t.Helper()
 	a, err := e.ExpandQuery(t.Context(), r)
 	if err != nil {
@@ -73,11 +76,11 @@ func answered(t *testing.T, e *engine.Engine, r engine.ExpandQueryRequest) *engi
 
 func TestExpandQuery(t *testing.T) {
 	alone(t)
-	for name, embedder := range map[string]engine.Embedder{"words alone": nil, "with vectors": enginetest.Words{}} {
+	for name, embedder := range map[string]setup.Embedder{"words alone": nil, "with vectors": enginetest.Words{}} {
 		t.Run(name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{Embedder: embedder})
 			said, leaves := kept(t, e)
-			a := answered(t, e, engine.ExpandQueryRequest{Prompt: "Where does the otter sleep?", Conversation: "birds", Limit: 20})
+			a := answered(t, e, lookup.ExpandQueryRequest{Prompt: "Where does the otter sleep?", Conversation: "birds", Limit: 20})
 			if len(a.Excerpts) == 0 || a.Excerpts[0].Message.ID != said[2] || a.Excerpts[0].Summary != leaves[0] || a.Excerpts[0].Score <= 0 || a.Summaries[0] != leaves[0] {
 				t.Fatalf("%+v, want the message about the otter first", a)
 			}
@@ -94,11 +97,11 @@ func TestExpandQuery(t *testing.T) {
 			if want := "user, 2026-06-15 12:02 UTC: The otter sleeps under the old pier [" + leaves[0] + "]"; !strings.Contains(a.Answer, want) {
 				t.Errorf("the answer lacks %q:\n%s", want, a.Answer)
 			}
-			heron := answered(t, e, engine.ExpandQueryRequest{Prompt: "When did it come?", Query: "heron", Conversation: "birds", TokenCap: 15})
+			heron := answered(t, e, lookup.ExpandQueryRequest{Prompt: "When did it come?", Query: "heron", Conversation: "birds", TokenCap: 15})
 			if len(heron.Excerpts) == 0 || heron.Excerpts[0].Message.ID != said[11] || len(heron.Excerpts[0].Message.Blocks) != 2 || heron.Tokens > 15 {
 				t.Errorf("%+v, want the one about the heron, whole", heron)
 			}
-			below := answered(t, e, engine.ExpandQueryRequest{Prompt: "otter or heron", SummaryIDs: leaves[1:]})
+			below := answered(t, e, lookup.ExpandQueryRequest{Prompt: "otter or heron", SummaryIDs: leaves[1:]})
 			for _, x := range below.Excerpts {
 				if x.Summary != leaves[1] {
 					t.Errorf("%+v is not below %s", x, leaves[1])
@@ -115,7 +118,7 @@ func TestExpandQueryWithoutCandidates(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{LLM: &answerer{answer: "made up"}})
 	kept(t, e)
-	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "zeppelin", Conversation: "birds"})
+	a := answered(t, e, lookup.ExpandQueryRequest{Prompt: "zeppelin", Conversation: "birds"})
 	if len(a.Excerpts) != 0 || a.Answer != "Nothing that was summarised or set aside matches the question." || a.Model != "" || a.Route.Way != "direct" {
 		t.Errorf("%+v", a)
 	}
@@ -126,7 +129,7 @@ func TestExpandQueryByTheSummary(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	said, leaves := kept(t, e)
-	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "Any fowl?", Conversation: "birds", TokenCap: 30})
+	a := answered(t, e, lookup.ExpandQueryRequest{Prompt: "Any fowl?", Conversation: "birds", TokenCap: 30})
 	if len(a.Excerpts) == 0 || a.Excerpts[0].Message.ID != said[8] || !cmp.Equal(a.Summaries, leaves[1:]) || !a.Truncated || a.Tokens > 30 {
 		t.Errorf("%+v, want what the second leaf stands for, from its beginning", a)
 	}
@@ -136,7 +139,7 @@ func TestExpandQueryAsksTheModel(t *testing.T) {
 	model := &answerer{answer: " Under the old pier. \n"}
 	e := enginetest.Open(t, engine.Options{LLM: model})
 	_, leaves := kept(t, e)
-	ask := engine.ExpandQueryRequest{Prompt: "Where does the otter sleep?", Conversation: "birds", MaxTokens: 99}
+	ask := lookup.ExpandQueryRequest{Prompt: "Where does the otter sleep?", Conversation: "birds", MaxTokens: 99}
 	a := answered(t, e, ask)
 	if a.Answer != "Under the old pier." || a.Model != "answerer" || a.ModelErr != nil || model.tokens != 99 {
 		t.Errorf("%+v, %d tokens", a, model.tokens)
@@ -165,9 +168,9 @@ func TestExpandQueryWithAGrant(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	said, leaves := kept(t, e)
-	appended(t, e, engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "an otter elsewhere"}}})
-	g := granted(t, e, engine.GrantRequest{Conversations: []string{"birds"}, Summaries: leaves[:1], TokenCap: 12})
-	a := answered(t, e, engine.ExpandQueryRequest{Prompt: "otter, or heron, or weather", Conversation: "birds", Grant: g.ID, Agent: "nobody"})
+	appended(t, e, conversation.AppendRequest{Conversation: "other", Messages: []conversation.Message{{Text: "an otter elsewhere"}}})
+	g := granted(t, e, lookup.GrantRequest{Conversations: []string{"birds"}, Summaries: leaves[:1], TokenCap: 12})
+	a := answered(t, e, lookup.ExpandQueryRequest{Prompt: "otter, or heron, or weather", Conversation: "birds", Grant: g.ID, Agent: "nobody"})
 	var got []string
 	for _, x := range a.Excerpts {
 		got = append(got, x.Message.ID)
@@ -177,12 +180,12 @@ func TestExpandQueryWithAGrant(t *testing.T) {
 		t.Errorf("%+v, %+v, %v (-want +got):\n%s", a, now, err, diff)
 	}
 	for _, test := range []struct {
-		request engine.ExpandQueryRequest
+		request lookup.ExpandQueryRequest
 		err     error
 	}{
-		{engine.ExpandQueryRequest{Prompt: "otter", Conversation: "other"}, engine.ErrGrant},
-		{engine.ExpandQueryRequest{Prompt: "otter", SummaryIDs: leaves[1:]}, engine.ErrGrant},
-		{engine.ExpandQueryRequest{Prompt: "otter", Conversation: "nowhere"}, engine.ErrNotFound},
+		{lookup.ExpandQueryRequest{Prompt: "otter", Conversation: "other"}, engine.ErrGrant},
+		{lookup.ExpandQueryRequest{Prompt: "otter", SummaryIDs: leaves[1:]}, engine.ErrGrant},
+		{lookup.ExpandQueryRequest{Prompt: "otter", Conversation: "nowhere"}, engine.ErrNotFound},
 	} {
 		test.request.Grant = g.ID
 		if _, err := e.ExpandQuery(t.Context(), test.request); !errors.Is(err, test.err) {
@@ -196,21 +199,21 @@ func TestExpandQueryRefuses(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	said, _ := kept(t, e)
 	for _, test := range []struct {
-		request engine.ExpandQueryRequest
+		request lookup.ExpandQueryRequest
 		err     error
 		says    string
 	}{
-		{engine.ExpandQueryRequest{Conversation: "birds"}, engine.ErrInvalid, "prompt"},
-		{engine.ExpandQueryRequest{Prompt: strings.Repeat("x", 100_001), Conversation: "birds"}, engine.ErrInvalid, "prompt"},
-		{engine.ExpandQueryRequest{Prompt: strings.Repeat("x", 100_001), Query: "x", Conversation: "birds"}, engine.ErrInvalid, "prompt"},
-		{engine.ExpandQueryRequest{Prompt: "x", Query: strings.Repeat("x", 100_001), Conversation: "birds"}, engine.ErrInvalid, "query"},
-		{engine.ExpandQueryRequest{Prompt: "x"}, engine.ErrInvalid, "conversation"},
-		{engine.ExpandQueryRequest{Prompt: "x", Conversation: "birds", TokenCap: -1}, engine.ErrInvalid, "token_cap"},
-		{engine.ExpandQueryRequest{Prompt: "x", Conversation: "birds", MaxTokens: -1}, engine.ErrInvalid, "max_tokens"},
-		{engine.ExpandQueryRequest{Prompt: "\xff", Conversation: "birds"}, engine.ErrInvalid, "prompt"},
-		{engine.ExpandQueryRequest{Prompt: "x", Conversation: "birds", SummaryIDs: said[:1]}, engine.ErrInvalid, "summary_ids"},
-		{engine.ExpandQueryRequest{Prompt: "x", SummaryIDs: []string{"sum_none"}}, engine.ErrNotFound, "sum_none"},
-		{engine.ExpandQueryRequest{Prompt: "x", Conversation: "nowhere"}, engine.ErrNotFound, "nowhere"},
+		{lookup.ExpandQueryRequest{Conversation: "birds"}, engine.ErrInvalid, "prompt"},
+		{lookup.ExpandQueryRequest{Prompt: strings.Repeat("x", 100_001), Conversation: "birds"}, engine.ErrInvalid, "prompt"},
+		{lookup.ExpandQueryRequest{Prompt: strings.Repeat("x", 100_001), Query: "x", Conversation: "birds"}, engine.ErrInvalid, "prompt"},
+		{lookup.ExpandQueryRequest{Prompt: "x", Query: strings.Repeat("x", 100_001), Conversation: "birds"}, engine.ErrInvalid, "query"},
+		{lookup.ExpandQueryRequest{Prompt: "x"}, engine.ErrInvalid, "conversation"},
+		{lookup.ExpandQueryRequest{Prompt: "x", Conversation: "birds", TokenCap: -1}, engine.ErrInvalid, "token_cap"},
+		{lookup.ExpandQueryRequest{Prompt: "x", Conversation: "birds", MaxTokens: -1}, engine.ErrInvalid, "max_tokens"},
+		{lookup.ExpandQueryRequest{Prompt: "\xff", Conversation: "birds"}, engine.ErrInvalid, "prompt"},
+		{lookup.ExpandQueryRequest{Prompt: "x", Conversation: "birds", SummaryIDs: said[:1]}, engine.ErrInvalid, "summary_ids"},
+		{lookup.ExpandQueryRequest{Prompt: "x", SummaryIDs: []string{"sum_none"}}, engine.ErrNotFound, "sum_none"},
+		{lookup.ExpandQueryRequest{Prompt: "x", Conversation: "nowhere"}, engine.ErrNotFound, "nowhere"},
 	} {
 		_, err := e.ExpandQuery(t.Context(), test.request)
 		if !errors.Is(err, test.err) || !strings.Contains(fmt.Sprint(err), test.says) {

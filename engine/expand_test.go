@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 // tree is a conversation "c" of four messages of 10 tokens, m1 to m4; leaves A (m1, m2) and B (m3, m4) of 20; D1 of 10 over both; D2 of
@@ -18,11 +20,11 @@ func tree(t *testing.T, e *engine.Engine) (ids, names map[string]string) {
 	t.Helper()
 	ids, names = map[string]string{}, map[string]string{}
 	name := func(name, id string) { ids[name], names[id] = id, name }
-	var say []engine.Message
+	var say []conversation.Message
 	for i := range 4 {
-		say = append(say, engine.Message{Text: fmt.Sprintf("%-40s", fmt.Sprintf("message number %d", i+1)), Role: "user"})
+		say = append(say, conversation.Message{Text: fmt.Sprintf("%-40s", fmt.Sprintf("message number %d", i+1)), Role: "user"})
 	}
-	for i, id := range appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).IDs {
+	for i, id := range appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say}).IDs {
 		name(fmt.Sprint("m", i+1), id)
 	}
 	made, err := e.AddSummaries(t.Context(), "c",
@@ -48,7 +50,7 @@ func tree(t *testing.T, e *engine.Engine) (ids, names map[string]string) {
 }
 
 // walked gives the names of what an expansion has.
-func walked(x *engine.Expansion, names map[string]string) string {
+func walked(x *lookup.Expansion, names map[string]string) string {
 	var all []string
 	for _, item := range x.Items {
 		all = append(all, names[item.ID])
@@ -94,7 +96,7 @@ func TestExpand(t *testing.T) {
 		{"messages", "m3 m1", 1, false, 0, "m3 m1", 20, false, "m3 m1"},
 		{"a message and what it is in", "m1 D1", 2, true, 0, "m1 A m1 m2 B m3 m4", 90, false, "m1 D1 A B"},
 	} {
-		r := engine.ExpandRequest{Depth: test.depth, Messages: test.messages, TokenCap: test.cap}
+		r := lookup.ExpandRequest{Depth: test.depth, Messages: test.messages, TokenCap: test.cap}
 		for _, name := range strings.Fields(test.ids) {
 			r.IDs = append(r.IDs, ids[name])
 		}
@@ -118,17 +120,17 @@ func TestExpandGivesEverythingWhole(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
-	call := []engine.Block{{Type: engine.ThinkingBlock, Text: "hm"}, {Type: engine.TextBlock, Text: "let me look"},
-		{Type: engine.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"path":"main.go"}`}}
-	result := []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "read", Output: "package main"}}
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "assistant", Blocks: call}, {Role: "tool", Blocks: result}}}).IDs
+	call := []conversation.Block{{Type: conversation.ThinkingBlock, Text: "hm"}, {Type: conversation.TextBlock, Text: "let me look"},
+		{Type: conversation.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"path":"main.go"}`}}
+	result := []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t1", Tool: "read", Output: "package main"}}
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Role: "assistant", Blocks: call}, {Role: "tool", Blocks: result}}}).IDs
 	made, err := e.AddSummaries(t.Context(), "c", func([]string) engine.Made {
 		return engine.Made{Text: "read a file", Tokens: 3, Sources: said}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: []string{ids["D1"], made[0][len(made[0])-8:], "sum_nothing", "zzzzzz", "x"}, Messages: true})
+	x, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: []string{ids["D1"], made[0][len(made[0])-8:], "sum_nothing", "zzzzzz", "x"}, Messages: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func TestExpandGivesEverythingWhole(t *testing.T) {
 	for i, want := range []struct {
 		id, of, text string
 		distance     int
-		message      *engine.Message
+		message      *conversation.Message
 	}{
 		{ids["A"], ids["D1"], "the first leaf", 1, nil},
 		{ids["B"], ids["D1"], "the second leaf", 1, nil},
@@ -173,14 +175,14 @@ func TestExpandOfACycleEnds(t *testing.T) {
 	if err := e.Tamper(t.Context(), cycle, ids["D2"], ids["D1"], ids["B"]); err != nil {
 		t.Fatal(err)
 	}
-	x, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: []string{ids["D2"]}, Depth: 10, Messages: true, TokenCap: 1 << 40})
+	x, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: []string{ids["D2"]}, Depth: 10, Messages: true, TokenCap: 1 << 40})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := walked(x, names), "D1 A m1 m2 D2"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	d, err := e.Describe(t.Context(), engine.DescribeRequest{ID: ids["D2"]})
+	d, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: ids["D2"]})
 	if err != nil || len(d.Manifest) != 3 {
 		t.Errorf("%+v, %v, want D2, D1 and A", d, err)
 	}
@@ -194,7 +196,7 @@ func TestExpandRefuses(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
 	one := []string{ids["D1"]}
-	for request, says := range map[*engine.ExpandRequest]string{
+	for request, says := range map[*lookup.ExpandRequest]string{
 		{}:                          "ids",
 		{IDs: one, Depth: 11}:       "depth",
 		{IDs: one, TokenCap: -1}:    "token_cap",
@@ -204,7 +206,7 @@ func TestExpandRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, want ErrInvalid about %s", request, err, says)
 		}
 	}
-	if _, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: one, Grant: "grant_none"}); !errors.Is(err, engine.ErrGrant) {
+	if _, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: one, Grant: "grant_none"}); !errors.Is(err, engine.ErrGrant) {
 		t.Errorf("%v, want ErrGrant", err)
 	}
 }
@@ -212,17 +214,17 @@ func TestExpandRefuses(t *testing.T) {
 func TestExpandSeesWhatTheAgentMayRead(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	said := appended(t, e, engine.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []engine.Message{{Text: "a secret"}}})
+	said := appended(t, e, conversation.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []conversation.Message{{Text: "a secret"}}})
 	made, err := e.AddSummaries(t.Context(), "own", func([]string) engine.Made { return engine.Made{Text: "secret", Tokens: 1, Sources: said.IDs} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for agent, want := range map[string]int{"": 1, "scout": 1, "teo": 0} {
-		x, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: made, Messages: true, Agent: agent})
+		x, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: made, Messages: true, Agent: agent})
 		if err != nil || len(x.Items) != want || len(x.Unknown) != 1-want {
 			t.Errorf("%s: %+v, %v, want %d items", agent, x, err, want)
 		}
-		_, err = e.Describe(t.Context(), engine.DescribeRequest{ID: made[0], Agent: agent})
+		_, err = e.Describe(t.Context(), lookup.DescribeRequest{ID: made[0], Agent: agent})
 		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("%s: describe: %v", agent, err)
 		}

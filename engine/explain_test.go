@@ -13,11 +13,16 @@ import (
 
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // sums gives what the shares add up to, without what the bounds of the score changed.
-func sums(x *engine.Explanation) (sum float64, capped bool) {
+func sums(x *recall.Explanation) (sum float64, capped bool) {
 	for _, s := range x.Shares {
 		if s.Name == "cap" {
 			capped = true
@@ -29,7 +34,7 @@ func sums(x *engine.Explanation) (sum float64, capped bool) {
 }
 
 // checkExplanation holds an explanation to the numbers that ranked: shares add up to the fused score, words to the raw one.
-func checkExplanation(t *testing.T, what string, v engine.Candidate, x *engine.Explanation) {
+func checkExplanation(t *testing.T, what string, v recall.Candidate, x *recall.Explanation) {
 	t.Helper()
 	sum, capped := sums(x)
 	if bounded := min(max(sum, 0), 1); !near(bounded, v.Fused) || capped != !near(bounded, sum) {
@@ -55,11 +60,11 @@ func checkExplanation(t *testing.T, what string, v engine.Candidate, x *engine.E
 }
 
 // manyWeights are both built-in sets and some that nobody would choose.
-func manyWeights() map[string]engine.Weights {
-	sets := map[string]engine.Weights{"memory": engine.MemoryWeights(), "transcript": engine.TranscriptWeights()}
+func manyWeights() map[string]recall.Weights {
+	sets := map[string]recall.Weights{"memory": recall.MemoryWeights(), "transcript": recall.TranscriptWeights()}
 	rng := rand.New(rand.NewPCG(7, 11))
 	for i := range 2 {
-		w := engine.TranscriptWeights()
+		w := recall.TranscriptWeights()
 		if i%2 == 0 {
 			w.Normalise, w.Counted = "absolute", "kind"
 		}
@@ -80,10 +85,10 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 	seen := map[string]bool{}
 	for name, w := range manyWeights() {
 		for _, question := range []string{"What did Teo say about HB-455 in March?", "who looks after the dog?", "When does Ines drink coffee?"} {
-			for _, q := range []engine.RecallQuery{
-				{}, {Mode: engine.VectorMode}, {Mode: engine.LexicalMode}, {Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, {Scopes: []string{"global"}},
+			for _, q := range []recall.Query{
+				{}, {Mode: recall.VectorMode}, {Mode: recall.LexicalMode}, {Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, {Scopes: []string{"global"}},
 			} {
-				q.Text, q.Kinds, q.Weights, q.Explain, q.Limit = question, engine.Kinds(), &w, true, 40
+				q.Text, q.Kinds, q.Weights, q.Explain, q.Limit = question, kinds.All(), &w, true, 40
 				result, err := e.Recall(t.Context(), q)
 				if err != nil {
 					t.Fatal(err)
@@ -107,7 +112,7 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 func TestWordsAloneCountWhereTheyFitExactly(t *testing.T) {
 	alone(t)
 	e := openDemo(t, static.New())
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "What was behind HB-455?", Explain: true, Limit: 1})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "What was behind HB-455?", Explain: true, Limit: 1})
 	if err != nil || len(result.Hits) != 1 {
 		t.Fatalf("%v, %v", hitIDs(result), err)
 	}
@@ -128,13 +133,13 @@ func harbourTalk(t *testing.T) (e *engine.Engine, ids []string) {
 	}
 	e = enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, NewID: countedIDs(), Related: related})
 	at := time.Date(2023, 5, 8, 9, 0, 0, 0, time.UTC)
-	first := appended(t, e, engine.AppendRequest{Conversation: "quay", Messages: []engine.Message{
+	first := appended(t, e, conversation.AppendRequest{Conversation: "quay", Messages: []conversation.Message{
 		{Speaker: "Ines", Text: "Good morning from the quay.", SaidAt: at},
 		{Speaker: "Teo", Text: "Which crane is broken?", SaidAt: at},
 		{Speaker: "Ines", Text: "The blue one at the ports stands still.", SaidAt: at},
 		{Speaker: "Teo", Text: "Thanks.", SaidAt: at},
 	}})
-	second := appended(t, e, engine.AppendRequest{Conversation: "later", Messages: []engine.Message{
+	second := appended(t, e, conversation.AppendRequest{Conversation: "later", Messages: []conversation.Message{
 		{Speaker: "Teo", Text: "The crane of the harbour works again.", SaidAt: at.AddDate(0, 1, 2)},
 	}})
 	return e, append(first.IDs, second.IDs...)
@@ -143,8 +148,8 @@ func harbourTalk(t *testing.T) (e *engine.Engine, ids []string) {
 func TestExplanationOfATurn(t *testing.T) {
 	alone(t)
 	e, ids := harbourTalk(t)
-	result, err := e.Recall(t.Context(), engine.RecallQuery{
-		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []engine.Kind{engine.MessageKind}, Explain: true,
+	result, err := e.Recall(t.Context(), recall.Query{
+		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []kinds.Kind{kinds.Message}, Explain: true,
 	})
 	if err != nil || len(result.Hits) != 5 {
 		t.Fatalf("%v, %v", hitIDs(result), err)
@@ -158,13 +163,13 @@ func TestExplanationOfATurn(t *testing.T) {
 			t.Errorf("%s: %q, want %q", word, asked[word], want)
 		}
 	}
-	explained := map[string]*engine.Explanation{}
+	explained := map[string]*recall.Explanation{}
 	for _, h := range result.Hits {
 		checkExplanation(t, "talk", h.Signals, h.Explanation)
 		explained[h.ID] = h.Explanation
 	}
 	x := explained[ids[2]] // the blue one
-	if diff := cmp.Diff(&engine.Speaker{Name: "Ines", Asked: "Ines"}, x.Speaker); diff != "" {
+	if diff := cmp.Diff(&recall.Speaker{Name: "Ines", Asked: "Ines"}, x.Speaker); diff != "" {
 		t.Errorf("speaker (-want +got):\n%s", diff)
 	}
 	if other := explained[ids[3]].Speaker; other == nil || other.Name != "Teo" || other.Asked != "Ines" {
@@ -189,7 +194,7 @@ func TestExplanationOfATurn(t *testing.T) {
 	if diff := cmp.Diff([]string{"-2 " + ids[0] + " 0.2", "-1 " + ids[1] + " 0.5", "+1 " + ids[3] + " 0.5"}, steps); diff != "" {
 		t.Errorf("neighbours (-want +got):\n%s", diff)
 	}
-	words := map[string]engine.HitWord{}
+	words := map[string]recall.HitWord{}
 	for _, w := range x.Words {
 		words[w.Word] = w
 	}
@@ -199,7 +204,7 @@ func TestExplanationOfATurn(t *testing.T) {
 	if w := words["harbour"]; !cmp.Equal(w.Through, []string{"ports"}) || !near(w.Near, 0.2*0.8*0.8) {
 		t.Errorf("harbour: %+v, want it by way of ports as the turn has it", w)
 	}
-	if !slices.IsSortedFunc(x.Words, func(a, b engine.HitWord) int { return int(math.Copysign(1, b.Points-a.Points)) }) {
+	if !slices.IsSortedFunc(x.Words, func(a, b recall.HitWord) int { return int(math.Copysign(1, b.Points-a.Points)) }) {
 		t.Errorf("words are not in the order of their points: %+v", x.Words)
 	}
 }
@@ -207,7 +212,7 @@ func TestExplanationOfATurn(t *testing.T) {
 func TestWithoutExplainNothingIsExplained(t *testing.T) {
 	t.Parallel()
 	e, _ := harbourTalk(t)
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Kinds: []engine.Kind{engine.MessageKind}})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Kinds: []kinds.Kind{kinds.Message}})
 	if err != nil || len(result.Hits) == 0 {
 		t.Fatal(err)
 	}
@@ -227,9 +232,9 @@ func TestExplanationOfADeferredHit(t *testing.T) {
 	model := plotted{dims: 3, vectors: map[string][]float32{"crane": {1, 0, 0}, "the crane": {1, 0, 0}, "a crane there": {0.99, 0.14106736, 0}, "no ferry": {0.8, -0.6, 0}}}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for i, text := range []string{"the crane", "a crane there", "no ferry"} {
-		stored(t, e, engine.RememberRequest{ID: fmt.Sprintf("mem-%d", i+1), Text: text})
+		stored(t, e, memory.RememberRequest{ID: fmt.Sprintf("mem-%d", i+1), Text: text})
 	}
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Explain: true, WhyNot: "mem-2", Limit: 2})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Explain: true, WhyNot: "mem-2", Limit: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,12 +247,12 @@ func TestExplanationOfADeferredHit(t *testing.T) {
 func TestExplanationWithFTS(t *testing.T) {
 	t.Parallel()
 	o := withFTS(t)
-	o.Lexical = engine.FTSBackend
+	o.Lexical = setup.FTSBackend
 	e := enginetest.Open(t, o)
 	for i := range 9 {
-		stored(t, e, engine.RememberRequest{ID: fmt.Sprintf("mem-%d", i), Text: strings.Repeat("the blue crane ", i+1), L2: "crane with a long story"})
+		stored(t, e, memory.RememberRequest{ID: fmt.Sprintf("mem-%d", i), Text: strings.Repeat("the blue crane ", i+1), L2: "crane with a long story"})
 	}
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "blue crane", Explain: true, Mode: engine.LexicalMode})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "blue crane", Explain: true, Mode: recall.LexicalMode})
 	if err != nil || len(result.Hits) == 0 || result.Notices != nil {
 		t.Fatalf("%+v, %v", result, err)
 	}

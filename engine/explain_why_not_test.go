@@ -12,49 +12,53 @@ import (
 
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func TestWhyNotFilters(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, NewID: countedIDs()})
-	crane := stored(t, e, engine.RememberRequest{Text: "The crane is blue", Scope: "project:harbor", Category: engine.Profile, CreatedAt: noon.AddDate(0, -1, 0)})
-	later := stored(t, e, engine.RememberRequest{Text: "The crane is green", ValidFrom: noon.AddDate(0, 1, 0)})
-	old := stored(t, e, engine.RememberRequest{Text: "The crane was red", CreatedAt: noon.AddDate(0, -2, 0)})
-	newer, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: old.ID, By: engine.RememberRequest{Text: "The crane was repainted", ValidFrom: noon.AddDate(0, 0, -1)}})
+	crane := stored(t, e, memory.RememberRequest{Text: "The crane is blue", Scope: "project:harbor", Category: memory.Profile, CreatedAt: noon.AddDate(0, -1, 0)})
+	later := stored(t, e, memory.RememberRequest{Text: "The crane is green", ValidFrom: noon.AddDate(0, 1, 0)})
+	old := stored(t, e, memory.RememberRequest{Text: "The crane was red", CreatedAt: noon.AddDate(0, -2, 0)})
+	newer, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: old.ID, By: memory.RememberRequest{Text: "The crane was repainted", ValidFrom: noon.AddDate(0, 0, -1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := stored(t, e, engine.RememberRequest{Text: "The crane is rusty"})
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: gone.ID, Reason: "a rumour"}); err != nil {
+	gone := stored(t, e, memory.RememberRequest{Text: "The crane is rusty"})
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: gone.ID, Reason: "a rumour"}); err != nil {
 		t.Fatal(err)
 	}
-	shelved := stored(t, e, engine.RememberRequest{Text: "The crane was painted", State: engine.Archived})
-	turn := appended(t, e, engine.AppendRequest{Conversation: "quay", Messages: []engine.Message{{Text: "The crane again"}}}).IDs[0]
-	appended(t, e, engine.AppendRequest{Conversation: "dock", Messages: []engine.Message{{Text: "No crane here"}}})
-	messages := []engine.Kind{engine.MessageKind}
+	shelved := stored(t, e, memory.RememberRequest{Text: "The crane was painted", State: memory.Archived})
+	turn := appended(t, e, conversation.AppendRequest{Conversation: "quay", Messages: []conversation.Message{{Text: "The crane again"}}}).IDs[0]
+	appended(t, e, conversation.AppendRequest{Conversation: "dock", Messages: []conversation.Message{{Text: "No crane here"}}})
+	messages := []kinds.Kind{kinds.Message}
 	for _, test := range []struct {
 		id      string
-		query   engine.RecallQuery
+		query   recall.Query
 		filters string
 		reason  string
 	}{
-		{turn, engine.RecallQuery{}, "kind", "It is a message, and asked for is memory."},
-		{crane.ID, engine.RecallQuery{Scopes: []string{"global", "user:ines"}}, "scope", "Its scope project:harbor was not asked, only global, user:ines."},
-		{crane.ID, engine.RecallQuery{Scopes: []string{}}, "scope", "only none."},
-		{turn, engine.RecallQuery{Kinds: messages, Conversations: []string{"dock"}}, "conversation", "It is from quay, and only dock was asked."},
-		{crane.ID, engine.RecallQuery{Kinds: engine.Kinds(), Conversations: []string{"dock"}}, "conversation", "It is from no conversation"},
-		{crane.ID, engine.RecallQuery{Categories: []engine.Category{engine.Event, engine.Case}}, "category", "Its category is profile, and only event, case were asked."},
-		{crane.ID, engine.RecallQuery{Tiers: []engine.Tier{engine.Core}}, "tier", "Its tier is working, and only core was asked."},
-		{crane.ID, engine.RecallQuery{Since: noon.AddDate(0, 0, -3)}, "time", "It is of 2026-05-15 12:00, outside the time asked from 2026-06-12 12:00."},
-		{crane.ID, engine.RecallQuery{Until: noon.AddDate(0, -1, 0)}, "time", "outside the time asked before 2026-05-15 12:00."},
-		{later.ID, engine.RecallQuery{}, "not_yet", "It begins on 2026-07-15 12:00, and the recall is as of 2026-06-15 12:00."},
-		{turn, engine.RecallQuery{Kinds: messages, AsOf: noon.AddDate(0, 0, -1)}, "not_yet", "It begins on 2026-06-15 12:00, and the recall is as of 2026-06-14 12:00."},
-		{old.ID, engine.RecallQuery{}, "superseded", "It was superseded on 2026-06-14 12:00 by " + newer.ID + ", and the recall is as of 2026-06-15 12:00."},
-		{gone.ID, engine.RecallQuery{}, "forgotten", "It was forgotten on 2026-06-15 12:00: a rumour."},
-		{shelved.ID, engine.RecallQuery{}, "state", "It is archived, and only what is confirmed takes part."},
-		{crane.ID, engine.RecallQuery{Text: "crane proj:harbor env:test"}, "tags", "Its text has not all tags of the question: proj:harbor, env:test."},
-		{gone.ID, engine.RecallQuery{Scopes: []string{"user:ines"}, Tiers: []engine.Tier{engine.Core}}, "scope tier forgotten", "Its tier is working"},
+		{turn, recall.Query{}, "kind", "It is a message, and asked for is memory."},
+		{crane.ID, recall.Query{Scopes: []string{"global", "user:ines"}}, "scope", "Its scope project:harbor was not asked, only global, user:ines."},
+		{crane.ID, recall.Query{Scopes: []string{}}, "scope", "only none."},
+		{turn, recall.Query{Kinds: messages, Conversations: []string{"dock"}}, "conversation", "It is from quay, and only dock was asked."},
+		{crane.ID, recall.Query{Kinds: kinds.All(), Conversations: []string{"dock"}}, "conversation", "It is from no conversation"},
+		{crane.ID, recall.Query{Categories: []memory.Category{memory.Event, memory.Case}}, "category", "Its category is profile, and only event, case were asked."},
+		{crane.ID, recall.Query{Tiers: []memory.Tier{memory.Core}}, "tier", "Its tier is working, and only core was asked."},
+		{crane.ID, recall.Query{Since: noon.AddDate(0, 0, -3)}, "time", "It is of 2026-05-15 12:00, outside the time asked from 2026-06-12 12:00."},
+		{crane.ID, recall.Query{Until: noon.AddDate(0, -1, 0)}, "time", "outside the time asked before 2026-05-15 12:00."},
+		{later.ID, recall.Query{}, "not_yet", "It begins on 2026-07-15 12:00, and the recall is as of 2026-06-15 12:00."},
+		{turn, recall.Query{Kinds: messages, AsOf: noon.AddDate(0, 0, -1)}, "not_yet", "It begins on 2026-06-15 12:00, and the recall is as of 2026-06-14 12:00."},
+		{old.ID, recall.Query{}, "superseded", "It was superseded on 2026-06-14 12:00 by " + newer.ID + ", and the recall is as of 2026-06-15 12:00."},
+		{gone.ID, recall.Query{}, "forgotten", "It was forgotten on 2026-06-15 12:00: a rumour."},
+		{shelved.ID, recall.Query{}, "state", "It is archived, and only what is confirmed takes part."},
+		{crane.ID, recall.Query{Text: "crane proj:harbor env:test"}, "tags", "Its text has not all tags of the question: proj:harbor, env:test."},
+		{gone.ID, recall.Query{Scopes: []string{"user:ines"}, Tiers: []memory.Tier{memory.Core}}, "scope tier forgotten", "Its tier is working"},
 	} {
 		if test.query.Text == "" {
 			test.query.Text = "crane"
@@ -77,20 +81,20 @@ func TestWhyNotStages(t *testing.T) {
 	type missed struct{ stage, reason string }
 	want := map[string]missed{}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
-	add := func(id, text string, vector []float32, r engine.RememberRequest, m missed) {
+	add := func(id, text string, vector []float32, r memory.RememberRequest, m missed) {
 		model.vectors[text], want[id], r.ID, r.Text = vector, m, id, text
 		stored(t, e, r)
 	}
-	add("far", "opposite", []float32{-1, 0, 0}, engine.RememberRequest{}, missed{"min_score", "Its fused score 0.233 is below min_score 0.3."})
-	add("faint", "unrelated", []float32{0, 1, 0}, engine.RememberRequest{}, missed{"hard_min_score", "is below hard_min_score 0.35; it was 0.350 after fusion"})
-	add("old", "crane of old", []float32{0.99, 0.14106736, 0}, engine.RememberRequest{ValidUntil: noon}, missed{"expired", "It was valid until 2026-06-15 12:00, and the recall is as of 2026-06-15 12:00."})
-	add("greeting", "hello", []float32{0.9, 0.43588989, 0}, engine.RememberRequest{}, missed{"noise", "It is a bare greeting"})
-	add("first", "crane one", []float32{1, 0, 0}, engine.RememberRequest{}, missed{"", "It is hit number 1 of 1."})
-	add("second", "crane two", []float32{0.8, 0, 0.6}, engine.RememberRequest{}, missed{"limit", "It is number 2 with 0."})
-	w := engine.MemoryWeights()
+	add("far", "opposite", []float32{-1, 0, 0}, memory.RememberRequest{}, missed{"min_score", "Its fused score 0.233 is below min_score 0.3."})
+	add("faint", "unrelated", []float32{0, 1, 0}, memory.RememberRequest{}, missed{"hard_min_score", "is below hard_min_score 0.35; it was 0.350 after fusion"})
+	add("old", "crane of old", []float32{0.99, 0.14106736, 0}, memory.RememberRequest{ValidUntil: noon}, missed{"expired", "It was valid until 2026-06-15 12:00, and the recall is as of 2026-06-15 12:00."})
+	add("greeting", "hello", []float32{0.9, 0.43588989, 0}, memory.RememberRequest{}, missed{"noise", "It is a bare greeting"})
+	add("first", "crane one", []float32{1, 0, 0}, memory.RememberRequest{}, missed{"", "It is hit number 1 of 1."})
+	add("second", "crane two", []float32{0.8, 0, 0.6}, memory.RememberRequest{}, missed{"limit", "It is number 2 with 0."})
+	w := recall.MemoryWeights()
 	w.Rerank, w.HardMinScore = "none", 0.35
 	for id, m := range want {
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "hello crane", Limit: 1, Weights: &w, WhyNot: id})
+		result, err := e.Recall(t.Context(), recall.Query{Text: "hello crane", Limit: 1, Weights: &w, WhyNot: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +112,7 @@ func TestWhyNotStages(t *testing.T) {
 		}
 	}
 	w.Rerank = "light"
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "hello crane", Limit: 1, Weights: &w, WhyNot: "faint"})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "hello crane", Limit: 1, Weights: &w, WhyNot: "faint"})
 	if err != nil || result.WhyNot.Stage != "rerank_window" || !strings.Contains(result.WhyNot.Reason, "only the best 2, twice the limit") {
 		t.Errorf("%+v, %v", result.WhyNot, err)
 	}
@@ -124,20 +128,20 @@ func TestWhyNotInThePool(t *testing.T) {
 		}
 		angle := float64(i) / 40
 		model.vectors[text] = []float32{float32(1 - angle), float32(angle)}
-		stored(t, e, engine.RememberRequest{ID: fmt.Sprintf("mem-%02d", i), Text: text})
+		stored(t, e, memory.RememberRequest{ID: fmt.Sprintf("mem-%02d", i), Text: text})
 	}
-	w := engine.MemoryWeights()
+	w := recall.MemoryWeights()
 	w.Pool = 10
 	for _, test := range []struct {
-		query  engine.RecallQuery
+		query  recall.Query
 		id     string
 		stage  string
 		reason string
 	}{
-		{engine.RecallQuery{}, "mem-28", "fusion", "By words it is number 29 of 29, and by meaning it is number 29 of 30. Only the best 10 of a channel"},
-		{engine.RecallQuery{}, "mem-29", "fusion", "It has none of the question's words, and by meaning it is number 30 of 30."},
-		{engine.RecallQuery{Mode: engine.LexicalMode}, "mem-29", "fusion", "It has none of the question's words, and meaning was not asked."},
-		{engine.RecallQuery{Mode: engine.VectorMode}, "mem-20", "fusion", "By meaning it is number 21 of 30."},
+		{recall.Query{}, "mem-28", "fusion", "By words it is number 29 of 29, and by meaning it is number 29 of 30. Only the best 10 of a channel"},
+		{recall.Query{}, "mem-29", "fusion", "It has none of the question's words, and by meaning it is number 30 of 30."},
+		{recall.Query{Mode: recall.LexicalMode}, "mem-29", "fusion", "It has none of the question's words, and meaning was not asked."},
+		{recall.Query{Mode: recall.VectorMode}, "mem-20", "fusion", "By meaning it is number 21 of 30."},
 	} {
 		test.query.Text, test.query.Weights, test.query.Limit, test.query.WhyNot = "crane", &w, 1, test.id
 		result, err := e.Recall(t.Context(), test.query)
@@ -159,20 +163,20 @@ func TestWhyNotAgreesWithTheRanking(t *testing.T) {
 	for _, row := range rowsOf(t, e, "SELECT id FROM report.memories UNION ALL SELECT id FROM report.messages ORDER BY 1") {
 		ids = append(ids, row[0].(string))
 	}
-	w := engine.MemoryWeights()
+	w := recall.MemoryWeights()
 	stages := map[string]int{}
 	for i, id := range ids {
 		if i%7 != 0 {
 			continue
 		}
-		q := engine.RecallQuery{Text: "Which crane had to wait in the storm?", Kinds: engine.Kinds(), Weights: &w, Explain: true, Limit: 3, WhyNot: id, Until: demoNow.AddDate(0, -1, 0)}
+		q := recall.Query{Text: "Which crane had to wait in the storm?", Kinds: kinds.All(), Weights: &w, Explain: true, Limit: 3, WhyNot: id, Until: demoNow.AddDate(0, -1, 0)}
 		result, err := e.Recall(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := result.WhyNot
 		stages[got.Stage]++
-		at := slices.IndexFunc(result.Candidates, func(v engine.Candidate) bool { return v.ID == id })
+		at := slices.IndexFunc(result.Candidates, func(v recall.Candidate) bool { return v.ID == id })
 		switch {
 		case at >= 0:
 			if got.Candidate == nil || got.Stage != result.Candidates[at].Dropped || len(got.Filters) > 0 {
@@ -196,10 +200,10 @@ func TestWhyNotAgreesWithTheRanking(t *testing.T) {
 func TestWhyNotFindsOnlyWhatTheAgentMayRead(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
-	secret := stored(t, e, engine.RememberRequest{ID: "mem-secret-4711", Text: "The gate code", Scope: "agent:scout"})
-	stored(t, e, engine.RememberRequest{ID: "mem-public-4711", Text: "The gate", Scope: "global"})
-	ask := func(agent, id string) (*engine.WhyNot, error) {
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "gate", Agent: agent, WhyNot: id})
+	secret := stored(t, e, memory.RememberRequest{ID: "mem-secret-4711", Text: "The gate code", Scope: "agent:scout"})
+	stored(t, e, memory.RememberRequest{ID: "mem-public-4711", Text: "The gate", Scope: "global"})
+	ask := func(agent, id string) (*recall.WhyNot, error) {
+		result, err := e.Recall(t.Context(), recall.Query{Text: "gate", Agent: agent, WhyNot: id})
 		return result.WhyNot, err
 	}
 	for _, id := range []string{secret.ID, "cret-4711", "nowhere", "4711", ""} {
@@ -218,7 +222,7 @@ func TestWhyNotFindsOnlyWhatTheAgentMayRead(t *testing.T) {
 			t.Errorf("%s: %v, want %v", agent, err, want)
 		}
 	}
-	stored(t, e, engine.RememberRequest{ID: "mem-2-public-4711", Text: "Another gate", Scope: "global"})
+	stored(t, e, memory.RememberRequest{ID: "mem-2-public-4711", Text: "Another gate", Scope: "global"})
 	if _, err := ask("teo", "ic-4711"); !errors.Is(err, engine.ErrAmbiguous) || !strings.Contains(err.Error(), "mem-2-public-4711, mem-public-4711") {
 		t.Errorf("an ending of two: %v, want ErrAmbiguous that names them", err)
 	}
@@ -231,7 +235,7 @@ func TestWhyNotFindsOnlyWhatTheAgentMayRead(t *testing.T) {
 func TestExplainLeavesNothingBehind(t *testing.T) {
 	alone(t)
 	e, ids := harbourTalk(t)
-	q := engine.RecallQuery{Text: "crane", Kinds: []engine.Kind{engine.MessageKind}, Limit: 2}
+	q := recall.Query{Text: "crane", Kinds: []kinds.Kind{kinds.Message}, Limit: 2}
 	before := recalled(t, e, q)
 	for range 3 {
 		explained := q

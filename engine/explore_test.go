@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func TestAModelExploresTexts(t *testing.T) {
@@ -29,8 +31,8 @@ func TestAModelExploresTexts(t *testing.T) {
 		{"the answer is far too long", "notes.txt", prose, false, answers(enginetest.Tokens(5000)), 1, "Headings: Herons"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: engine.ConversationOptions{SummarizeFiles: !test.off}})
-			appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: []engine.Block{{Type: engine.FileBlock, FileName: test.file, Data: []byte(test.body)}}}}})
+			e := enginetest.Open(t, engine.Options{LLM: test.llm, Conversation: setup.Conversation{SummarizeFiles: !test.off}})
+			appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Blocks: []conversation.Block{{Type: conversation.FileBlock, FileName: test.file, Data: []byte(test.body)}}}}})
 			files, _ := filesOf(t, e, "c")
 			if len(test.llm.Calls()) != test.calls || !strings.Contains(files[0].Summary, test.says) {
 				t.Errorf("%d calls, %q", len(test.llm.Calls()), files[0].Summary)
@@ -42,14 +44,14 @@ func TestAModelExploresTexts(t *testing.T) {
 func TestExploringIsBounded(t *testing.T) {
 	alone(t)
 	llm := answers("in short")
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: engine.ConversationOptions{SummarizeFiles: true, LargeFileTokens: 100, SummaryMaxCalls: 6}})
-	var say []engine.Message
+	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: setup.Conversation{SummarizeFiles: true, LargeFileTokens: 100, SummaryMaxCalls: 6}})
+	var say []conversation.Message
 	for i := range 8 {
-		say = append(say, engine.Message{Key: fmt.Sprint(i), Text: fmt.Sprint(i, strings.Repeat(" heron", 2000))})
+		say = append(say, conversation.Message{Key: fmt.Sprint(i), Text: fmt.Sprint(i, strings.Repeat(" heron", 2000))})
 	}
 	say[1].Text = strings.Repeat("日", 3000) + strings.Repeat("本", 3000) + strings.Repeat("語", 3000)
 	for range 2 { // the second time all are known, and the model is not asked
-		appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
+		appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say})
 	}
 	if calls := llm.Calls(); len(calls) != 6 || strings.Count(calls[0].Prompt, "heron heron") < 3 || len(calls[0].Prompt) > 10_000 {
 		t.Errorf("%d calls", len(calls))

@@ -11,6 +11,9 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // fullLine is a memory with every field set, in the form of an export, and unknown keys of every sort.
@@ -27,7 +30,7 @@ const fullLine = `{"id":"mem_full","key":"k","text":"The crane \"HB-455\" <b>& c
 func exported(t *testing.T, e *engine.Engine) string {
 	t.Helper()
 	var out bytes.Buffer
-	n, err := e.Export(t.Context(), &out, engine.ExportRequest{})
+	n, err := e.Export(t.Context(), &out, memory.ExportRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +40,9 @@ func exported(t *testing.T, e *engine.Engine) string {
 	return out.String()
 }
 
-func imported(t *testing.T, e *engine.Engine, lines string, want engine.Imported) {
+func imported(t *testing.T, e *engine.Engine, lines string, want interchange.Imported) {
 	t.Helper()
-	got, err := e.Import(t.Context(), strings.NewReader(lines), engine.ImportRequest{})
+	got, err := e.Import(t.Context(), strings.NewReader(lines), interchange.ImportRequest{})
 	if diff := cmp.Diff(&want, got); err != nil || diff != "" {
 		t.Fatalf("%v, (-want +got):\n%s", err, diff)
 	}
@@ -49,22 +52,22 @@ func TestExportOfAnImportIsTheSame(t *testing.T) {
 	alone(t)
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
-	imported(t, e, fullLine, engine.Imported{Lines: 1, Created: 1})
-	stored(t, e, engine.RememberRequest{ID: "mem_plain", Text: "plain"})
-	stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "Drink: tea", Category: engine.Preference})
+	imported(t, e, fullLine, interchange.Imported{Lines: 1, Created: 1})
+	stored(t, e, memory.RememberRequest{ID: "mem_plain", Text: "plain"})
+	stored(t, e, memory.RememberRequest{ID: "mem_old", Text: "Drink: tea", Category: memory.Preference})
 	clock.advance(time.Hour)
-	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "mem_old", By: engine.RememberRequest{ID: "mem_new", Text: "Drink: coffee"}}); err != nil {
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "mem_old", By: memory.RememberRequest{ID: "mem_new", Text: "Drink: coffee"}}); err != nil {
 		t.Fatal(err)
 	}
-	stored(t, e, engine.RememberRequest{ID: "mem_gone", Text: "forgotten", Key: "again"})
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: "mem_gone", Reason: "老了"}); err != nil {
+	stored(t, e, memory.RememberRequest{ID: "mem_gone", Text: "forgotten", Key: "again"})
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "mem_gone", Reason: "老了"}); err != nil {
 		t.Fatal(err)
 	}
-	stored(t, e, engine.RememberRequest{ID: "mem_again", Text: "forgotten", Key: "again"})
-	for _, word := range []engine.Category{"fact", "reflection", "profile"} {
-		stored(t, e, engine.RememberRequest{ID: "mem_" + string(word), Text: "my " + string(word), Category: word, Source: "reflection"})
+	stored(t, e, memory.RememberRequest{ID: "mem_again", Text: "forgotten", Key: "again"})
+	for _, word := range []memory.Category{"fact", "reflection", "profile"} {
+		stored(t, e, memory.RememberRequest{ID: "mem_" + string(word), Text: "my " + string(word), Category: word, Source: "reflection"})
 	}
-	if _, err := e.Update(t.Context(), engine.UpdateRequest{ID: "mem_plain", Extra: map[string]any{"n": 7, "list": []string{"x"}}}); err != nil {
+	if _, err := e.Update(t.Context(), memory.UpdateRequest{ID: "mem_plain", Extra: map[string]any{"n": 7, "list": []string{"x"}}}); err != nil {
 		t.Fatal(err)
 	}
 	first := exported(t, e)
@@ -76,15 +79,15 @@ func TestExportOfAnImportIsTheSame(t *testing.T) {
 	}
 	clock.advance(time.Hour)
 	second := enginetest.Open(t, engine.Options{Now: clock.now, Embedder: enginetest.Words{}})
-	imported(t, second, first, engine.Imported{Lines: 9, Created: 9})
+	imported(t, second, first, interchange.Imported{Lines: 9, Created: 9})
 	if diff := cmp.Diff(strings.Split(first, "\n"), strings.Split(exported(t, second), "\n")); diff != "" {
 		t.Errorf("after an import (-first +second):\n%s", diff)
 	}
-	imported(t, second, first, engine.Imported{Lines: 9, Known: 9})
+	imported(t, second, first, interchange.Imported{Lines: 9, Known: 9})
 	if exported(t, second) != first {
 		t.Error("the second import changed something")
 	}
-	if got := recalled(t, second, engine.RecallQuery{Text: "crane HB-455 forgotten"}); !cmp.Equal(got[:1], []string{"mem_again"}) {
+	if got := recalled(t, second, recall.Query{Text: "crane HB-455 forgotten"}); !cmp.Equal(got[:1], []string{"mem_again"}) {
 		t.Errorf("recall: %v, want nothing that was forgotten", got)
 	}
 }
@@ -93,17 +96,17 @@ func TestExportFilters(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	for i, scope := range []string{"global", "agent:scout", "user:ines"} {
-		stored(t, e, engine.RememberRequest{ID: fmt.Sprint("mem_", i), Text: "x", Scope: scope})
+		stored(t, e, memory.RememberRequest{ID: fmt.Sprint("mem_", i), Text: "x", Scope: scope})
 	}
 	for _, test := range []struct {
-		request engine.ExportRequest
+		request memory.ExportRequest
 		want    string
 	}{
-		{engine.ExportRequest{}, "012"},
-		{engine.ExportRequest{Scopes: []string{}}, ""},
-		{engine.ExportRequest{Scopes: []string{"user:ines", "global"}}, "02"},
-		{engine.ExportRequest{Agent: "scout"}, "01"},
-		{engine.ExportRequest{Agent: "scout", Scopes: []string{"user:ines", "agent:scout"}}, "1"},
+		{memory.ExportRequest{}, "012"},
+		{memory.ExportRequest{Scopes: []string{}}, ""},
+		{memory.ExportRequest{Scopes: []string{"user:ines", "global"}}, "02"},
+		{memory.ExportRequest{Agent: "scout"}, "01"},
+		{memory.ExportRequest{Agent: "scout", Scopes: []string{"user:ines", "agent:scout"}}, "1"},
 	} {
 		var out bytes.Buffer
 		n, err := e.Export(t.Context(), &out, test.request)

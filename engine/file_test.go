@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // What the tests of the file share: files to try things on, and a plain DuckDB that looks into them or breaks them.
@@ -78,18 +80,18 @@ func stock(t testing.TB, e *engine.Engine) []string {
 		"Ines prefers green tea in the morning", "The harbour crane HB-412 was repaired in May", "Bruno moved to Porto",
 		"The café closes at six", "A note that goes for good",
 	} {
-		r, err := e.Remember(ctx, engine.RememberRequest{Text: text, L2: text + ", as was said at the meeting.", Extra: map[string]any{"from": "stock"}})
+		r, err := e.Remember(ctx, memory.RememberRequest{Text: text, L2: text + ", as was said at the meeting.", Extra: map[string]any{"from": "stock"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, r.ID)
 	}
 	changed := "Ines prefers black tea in the morning"
-	_, err1 := e.Update(ctx, engine.UpdateRequest{ID: ids[0], Text: &changed})
-	_, err2 := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[2], By: engine.RememberRequest{Text: "Bruno moved to Lisbon"}})
-	_, err3 := e.Forget(ctx, engine.ForgetRequest{ID: ids[3], Reason: "closed for good"})
-	_, err4 := e.Purge(ctx, engine.ForgetRequest{ID: ids[4]})
-	_, err5 := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{
+	_, err1 := e.Update(ctx, memory.UpdateRequest{ID: ids[0], Text: &changed})
+	_, err2 := e.Supersede(ctx, memory.SupersedeRequest{ID: ids[2], By: memory.RememberRequest{Text: "Bruno moved to Lisbon"}})
+	_, err3 := e.Forget(ctx, memory.ForgetRequest{ID: ids[3], Reason: "closed for good"})
+	_, err4 := e.Purge(ctx, memory.ForgetRequest{ID: ids[4]})
+	_, err5 := e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{
 		{Speaker: "Ines", Text: "Is there any tea left?", SaidAt: time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)},
 		{Role: "assistant", Text: "Two bags of green tea.", Caption: "a tin on a shelf"},
 	}})

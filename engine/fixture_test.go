@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // noon is what the clock of an enginetest file shows.
@@ -75,7 +78,7 @@ func (s plotted) vector(text string) []float32 {
 }
 
 // stored remembers one memory and gives it as the file has it.
-func stored(t testing.TB, e *engine.Engine, r engine.RememberRequest) *engine.Memory {
+func stored(t testing.TB, e *engine.Engine, r memory.RememberRequest) *memory.Memory {
 	t.Helper()
 	result, err := e.Remember(t.Context(), r)
 	if err != nil {
@@ -85,9 +88,9 @@ func stored(t testing.TB, e *engine.Engine, r engine.RememberRequest) *engine.Me
 }
 
 // gotten reads one memory.
-func gotten(t testing.TB, e *engine.Engine, id string) *engine.Memory {
+func gotten(t testing.TB, e *engine.Engine, id string) *memory.Memory {
 	t.Helper()
-	m, err := e.Get(t.Context(), engine.GetRequest{ID: id})
+	m, err := e.Get(t.Context(), memory.GetRequest{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,22 +98,22 @@ func gotten(t testing.TB, e *engine.Engine, id string) *engine.Memory {
 }
 
 // fromLine imports one line and gives the memory that it made.
-func fromLine(t testing.TB, e *engine.Engine, line string) *engine.Memory {
+func fromLine(t testing.TB, e *engine.Engine, line string) *memory.Memory {
 	t.Helper()
-	result, err := e.Import(t.Context(), strings.NewReader(line), engine.ImportRequest{})
+	result, err := e.Import(t.Context(), strings.NewReader(line), interchange.ImportRequest{})
 	if err != nil || result.Created != 1 {
 		t.Fatalf("import %s: %+v, %v", line, result, err)
 	}
-	all, err := e.List(t.Context(), engine.ListRequest{Standing: "any", Limit: 1000})
+	all, err := e.List(t.Context(), memory.ListRequest{Standing: "any", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(all, func(a, b *engine.Memory) int { return strings.Compare(b.ID, a.ID) })
+	slices.SortFunc(all, func(a, b *memory.Memory) int { return strings.Compare(b.ID, a.ID) })
 	return all[0]
 }
 
 // recalled asks a question and gives the ids of the hits in their order.
-func recalled(t testing.TB, e *engine.Engine, q engine.RecallQuery) []string {
+func recalled(t testing.TB, e *engine.Engine, q recall.Query) []string {
 	t.Helper()
 	result, err := e.Recall(t.Context(), q)
 	if err != nil {
@@ -119,7 +122,7 @@ func recalled(t testing.TB, e *engine.Engine, q engine.RecallQuery) []string {
 	return hitIDs(result)
 }
 
-func hitIDs(result *engine.RecallResult) []string {
+func hitIDs(result *recall.Result) []string {
 	ids := []string{}
 	for _, h := range result.Hits {
 		ids = append(ids, h.ID)
@@ -128,7 +131,7 @@ func hitIDs(result *engine.RecallResult) []string {
 }
 
 // memoryTexts gives the texts of memories in their order.
-func memoryTexts(all []*engine.Memory) []string {
+func memoryTexts(all []*memory.Memory) []string {
 	texts := []string{}
 	for _, m := range all {
 		texts = append(texts, m.Text)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // indexForEver writes and makes the index of the text extension in turn, until it is killed.
@@ -27,8 +29,8 @@ func indexForEver(path string) error {
 	}
 	say(report{Ready: true})
 	for {
-		_, err1 := e.Remember(ctx, engine.RememberRequest{Text: sentence(rng), L2: sentence(rng)})
-		_, err2 := e.CheckLexical(ctx, engine.CheckLexicalRequest{Sample: 1})
+		_, err1 := e.Remember(ctx, memory.RememberRequest{Text: sentence(rng), L2: sentence(rng)})
+		_, err2 := e.CheckLexical(ctx, recall.CheckLexicalRequest{Sample: 1})
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}

@@ -11,6 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // withExtension gives options with the backend fts, or skips the test.
@@ -20,7 +28,7 @@ func withExtension(t *testing.T) Options {
 	if path == "" {
 		t.Skip("MEMCTL_FTS names no file: DuckDB's text extension is not tested")
 	}
-	return Options{FTS: path, Lexical: FTSBackend}
+	return Options{FTS: path, Lexical: setup.FTSBackend}
 }
 
 func opened(t *testing.T, path string, o Options) *Engine {
@@ -37,12 +45,12 @@ func opened(t *testing.T, path string, o Options) *Engine {
 func ready(t *testing.T, e *Engine, refresh bool) (ok bool, notice string) {
 	t.Helper()
 	if refresh {
-		if _, err := e.refreshFTS(t.Context(), "test"); err != nil {
+		if _, err := e.index.RefreshFTS(t.Context(), "test"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := e.read(t.Context(), "test", func(c *connection) (err error) {
-		ok, notice, err = e.ftsReady(t.Context(), c)
+	err := e.file.Read(t.Context(), "test", func(c *duck.Conn) (err error) {
+		ok, notice, err = e.index.FtsReady(t.Context(), c)
 		return err
 	})
 	if err != nil {
@@ -62,7 +70,7 @@ func TestFTSReady(t *testing.T) {
 	}
 	remember := func(e *Engine, text string) {
 		t.Helper()
-		if _, err := e.Remember(t.Context(), RememberRequest{Text: text}); err != nil {
+		if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,8 +109,8 @@ func TestFTSMarkAndRollback(t *testing.T) {
 		if ok, notice := ready(t, e, true); !ok {
 			t.Fatal(notice)
 		}
-		err := e.write(t.Context(), "test", func(c *connection) error {
-			return errors.Join(e.count(t.Context(), c, MemoryKind, 1, 1), broken)
+		err := e.file.Write(t.Context(), "test", func(c *duck.Conn) error {
+			return errors.Join(e.index.Count(t.Context(), c, kinds.Memory, 1, 1), broken)
 		})
 		if !errors.Is(err, broken) {
 			t.Fatal(err)
@@ -110,7 +118,7 @@ func TestFTSMarkAndRollback(t *testing.T) {
 		if ok, notice := ready(t, e, false); !ok {
 			t.Errorf("after a rollback: %s", notice)
 		}
-		if _, err := e.Remember(t.Context(), RememberRequest{Text: "tea"}); err != nil {
+		if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "tea"}); err != nil {
 			t.Fatal(err)
 		}
 		if ok, _ := ready(t, e, false); ok {
@@ -124,9 +132,9 @@ func TestFTSPostings(t *testing.T) {
 	t.Parallel()
 	e := opened(t, ":memory:", withExtension(t))
 	ctx := t.Context()
-	_, err1 := e.RememberMany(ctx, []RememberRequest{
+	_, err1 := e.RememberMany(ctx, []memory.RememberRequest{
 		{Text: "Green tea, green tea"}, {Text: "black coffee", L1: "- coffee\n- coffee with milk", L2: "Coffee was had with cake."}, {Text: "…"}, {Text: "起重机 HB-412"}})
-	appended, err2 := e.Append(ctx, AppendRequest{Conversation: "talk", Messages: []Message{{Text: "Tea or coffee?"}, {Speaker: "Ines", Text: "v1.2.3", Caption: "a cake"}}})
+	appended, err2 := e.Append(ctx, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "Tea or coffee?"}, {Speaker: "Ines", Text: "v1.2.3", Caption: "a cake"}}})
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -142,10 +150,10 @@ func TestFTSPostings(t *testing.T) {
 		term, kind string
 		doc        int32
 	}
-	err := e.read(ctx, "test", func(c *connection) error {
+	err := e.file.Read(ctx, "test", func(c *duck.Conn) error {
 		var terms []string
-		want, kinds := map[key]float32{}, map[string]int{}
-		rows, err := c.conn.QueryContext(ctx, "SELECT term, kind::VARCHAR, doc_no, tf FROM postings JOIN terms USING (term_no)")
+		want, among := map[key]float32{}, map[string]int{}
+		rows, err := c.SQL.QueryContext(ctx, "SELECT term, kind::VARCHAR, doc_no, tf FROM postings JOIN terms USING (term_no)")
 		if err != nil {
 			return err
 		}
@@ -156,17 +164,17 @@ func TestFTSPostings(t *testing.T) {
 				return err
 			}
 			want[k] = tf
-			kinds[k.kind]++
+			among[k.kind]++
 			terms = append(terms, k.term)
 		}
 		slices.Sort(terms)
 		terms = slices.Compact(terms)
-		for _, kind := range Kinds() {
-			if kinds[string(kind)] == 0 {
+		for _, kind := range kinds.All() {
+			if among[string(kind)] == 0 {
 				t.Errorf("no posting of kind %s: the test shows nothing of it", kind)
 			}
 		}
-		for _, asked := range [][]Kind{Kinds(), {MemoryKind}, {MessageKind}, {SummaryKind}, {}} {
+		for _, asked := range [][]kinds.Kind{kinds.All(), {kinds.Memory}, {kinds.Message}, {kinds.Summary}, {}} {
 			found := 0
 			err := eachFTSHit(ctx, c, terms, asked, func(rows *sql.Rows) error {
 				var k key
@@ -184,7 +192,7 @@ func TestFTSPostings(t *testing.T) {
 			}
 			n := 0
 			for _, kind := range asked {
-				n += kinds[string(kind)]
+				n += among[string(kind)]
 			}
 			if found != n {
 				t.Errorf("%v: %d postings, want %d", asked, found, n)
@@ -198,21 +206,21 @@ func TestFTSPostings(t *testing.T) {
 }
 
 // eachFTSHit calls scan for every row that a recall takes from the extension's index.
-func eachFTSHit(ctx context.Context, c *connection, terms []string, kinds []Kind, scan func(*sql.Rows) error) error {
-	if err := clearTables(ctx, c); err != nil {
+func eachFTSHit(ctx context.Context, c *duck.Conn, terms []string, kinds []kinds.Kind, scan func(*sql.Rows) error) error {
+	if err := recall.ClearTables(ctx, c); err != nil {
 		return err
 	}
 	words, shares := make([]int32, len(terms)), make([]float64, len(terms))
 	for i := range terms {
 		words[i], shares[i] = int32(i), 1
 	}
-	if err := askTerms(c, words, terms, shares); err != nil {
+	if err := recall.AskTerms(c, words, terms, shares); err != nil {
 		return err
 	}
-	if err := askFTS(ctx, c, kinds); err != nil {
+	if err := recall.AskFTS(ctx, c, kinds); err != nil {
 		return err
 	}
-	rows, err := c.conn.QueryContext(ctx, "SELECT a.term, f.kind::VARCHAR, f.doc_no, f.tf FROM temp.main.fts_hits AS f JOIN temp.main.asked_terms AS a USING (word)")
+	rows, err := c.SQL.QueryContext(ctx, "SELECT a.term, f.kind::VARCHAR, f.doc_no, f.tf FROM temp.main.fts_hits AS f JOIN temp.main.asked_terms AS a USING (word)")
 	if err != nil {
 		return err
 	}
@@ -232,7 +240,7 @@ func TestFTSWhileOthersWrite(t *testing.T) {
 	var writers, recalls sync.WaitGroup
 	writers.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := e.Remember(t.Context(), RememberRequest{Text: "green tea"}); err != nil {
+			if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "green tea"}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -240,20 +248,20 @@ func TestFTSWhileOthersWrite(t *testing.T) {
 	for range 3 {
 		recalls.Go(func() {
 			for range 8 {
-				if _, err := e.refreshFTS(t.Context(), "test"); err != nil {
+				if _, err := e.index.RefreshFTS(t.Context(), "test"); err != nil {
 					t.Error(err)
 					return
 				}
-				err := e.read(t.Context(), "test", func(c *connection) error {
-					ok, _, err := e.ftsReady(t.Context(), c)
+				err := e.file.Read(t.Context(), "test", func(c *duck.Conn) error {
+					ok, _, err := e.index.FtsReady(t.Context(), c)
 					if err != nil || !ok {
 						return err
 					}
 					var live, indexed float64
-					if err := c.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM documents WHERE live").Scan(&live); err != nil {
+					if err := c.SQL.QueryRowContext(t.Context(), "SELECT count(*) FROM documents WHERE live").Scan(&live); err != nil {
 						return err
 					}
-					err = eachFTSHit(t.Context(), c, []string{"tea"}, Kinds(), func(*sql.Rows) error {
+					err = eachFTSHit(t.Context(), c, []string{"tea"}, kinds.All(), func(*sql.Rows) error {
 						indexed++
 						return nil
 					})
@@ -287,7 +295,7 @@ func TestFTSTextCounts(t *testing.T) {
 		{map[string]float32{"a": 1, "b": 3}, false},
 		{map[string]float32{"a": 1, "b": 0.5, "c": 2.5}, true},
 	} {
-		text, doubled := indexed{frequency: test.frequency}.ftsText()
+		text, doubled := index.Indexed{Frequency: test.frequency}.FtsText()
 		times := map[string]float32{}
 		for _, term := range strings.Fields(text) {
 			times[term]++
@@ -318,7 +326,7 @@ func TestSealWithFTS(t *testing.T) {
 		"SET GLOBAL lock_configuration = false", "SET GLOBAL allow_unsigned_extensions = true", "ATTACH '" + path + ".other' AS other",
 		"PRAGMA create_fts_index('memories', 'id', 'text')",
 	} {
-		if _, err := e.db.ExecContext(t.Context(), s); err == nil {
+		if _, err := e.file.DB.ExecContext(t.Context(), s); err == nil {
 			t.Errorf("%s: no error", s)
 		}
 	}

@@ -11,7 +11,14 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // withFTS gives options with DuckDB's text extension, or skips the test.
@@ -27,7 +34,7 @@ func withFTS(t testing.TB) engine.Options {
 // agreeing makes the index where it is missing or stale, compares the backends, and reports whether it had to be made.
 func agreeing(t testing.TB, e *engine.Engine) (built bool) {
 	t.Helper()
-	x, err := e.CheckLexical(context.Background(), engine.CheckLexicalRequest{Sample: 5})
+	x, err := e.CheckLexical(context.Background(), recall.CheckLexicalRequest{Sample: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +45,7 @@ func agreeing(t testing.TB, e *engine.Engine) (built bool) {
 }
 
 // indexOf is the extension's index as Stats has it.
-func indexOf(t testing.TB, e *engine.Engine) *engine.FTSIndex {
+func indexOf(t testing.TB, e *engine.Engine) *index.FTSIndex {
 	t.Helper()
 	s, err := e.Stats(context.Background())
 	if err != nil {
@@ -79,12 +86,12 @@ func TestRawScoresOfFTS(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	memories, messages := make([]engine.RememberRequest, 1000), make([]engine.Message, 1000)
+	memories, messages := make([]memory.RememberRequest, 1000), make([]conversation.Message, 1000)
 	for i := range memories {
 		memories[i].Text, messages[i].Text = text(), text()
 	}
 	_, err1 := e.RememberMany(t.Context(), memories)
-	appended, err2 := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: messages})
+	appended, err2 := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: messages})
 	summaries := make([]func([]string) engine.Made, len(messages))
 	for i := range summaries {
 		summaries[i] = func([]string) engine.Made {
@@ -95,7 +102,7 @@ func TestRawScoresOfFTS(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	x, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{Sample: 60})
+	x, err := e.CheckLexical(t.Context(), recall.CheckLexicalRequest{Sample: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +111,12 @@ func TestRawScoresOfFTS(t *testing.T) {
 	}
 	t.Logf("%d scores, greatest difference %.2g", x.Scores, x.Difference)
 
-	weights := engine.MemoryWeights()
+	weights := recall.MemoryWeights()
 	weights.MinScore, weights.HardMinScore, weights.Noise, weights.K1, weights.B = 0, 0, false, 1.2, 0.75
-	for _, kind := range engine.Kinds() {
+	for _, kind := range kinds.All() {
 		compared := 0
 		for _, question := range []string{"harbour crane", "起重机", "hb-412 гавань", "v1.2.3", "λιμάνι it's"} {
-			result, err := e.Recall(t.Context(), engine.RecallQuery{Text: question, Kinds: []engine.Kind{kind}, Mode: engine.LexicalMode, Weights: &weights, Limit: 1000})
+			result, err := e.Recall(t.Context(), recall.Query{Text: question, Kinds: []kinds.Kind{kind}, Mode: recall.LexicalMode, Weights: &weights, Limit: 1000})
 			if err != nil || len(result.Hits) == 0 {
 				t.Fatalf("%s: %d hits, %v", question, len(result.Hits), err)
 			}
@@ -157,35 +164,35 @@ func TestFTSIsNeverOld(t *testing.T) {
 	}{
 		{"nothing", "stays", func() error { return nil }},
 		{"remember", "stale", func() error {
-			_, err := e.Remember(ctx, engine.RememberRequest{ID: "mem_new", Text: "Okan bakes cake", L1: "- cake on Fridays"})
+			_, err := e.Remember(ctx, memory.RememberRequest{ID: "mem_new", Text: "Okan bakes cake", L1: "- cake on Fridays"})
 			return err
 		}},
 		{"update of equal length", "stale", func() error {
-			_, err := e.Update(ctx, engine.UpdateRequest{ID: "mem_new", Text: pointer("Okan bakes bread")})
+			_, err := e.Update(ctx, memory.UpdateRequest{ID: "mem_new", Text: pointer("Okan bakes bread")})
 			return err
 		}},
 		{"update of no word", "stays", func() error {
-			_, err := e.Update(ctx, engine.UpdateRequest{ID: "mem_new", Importance: pointer(0.9)})
+			_, err := e.Update(ctx, memory.UpdateRequest{ID: "mem_new", Importance: pointer(0.9)})
 			return err
 		}},
 		{"supersede", "stale", func() error {
-			_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[1], By: engine.RememberRequest{Text: "The crane was scrapped"}})
+			_, err := e.Supersede(ctx, memory.SupersedeRequest{ID: ids[1], By: memory.RememberRequest{Text: "The crane was scrapped"}})
 			return err
 		}},
-		{"forget", "stale", func() error { _, err := e.Forget(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
-		{"purge of what was forgotten", "gone", func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: ids[0]}); return err }},
-		{"purge", "gone", func() error { _, err := e.Purge(ctx, engine.ForgetRequest{ID: "mem_new"}); return err }},
+		{"forget", "stale", func() error { _, err := e.Forget(ctx, memory.ForgetRequest{ID: ids[0]}); return err }},
+		{"purge of what was forgotten", "gone", func() error { _, err := e.Purge(ctx, memory.ForgetRequest{ID: ids[0]}); return err }},
+		{"purge", "gone", func() error { _, err := e.Purge(ctx, memory.ForgetRequest{ID: "mem_new"}); return err }},
 		{"import", "stale", func() error {
-			_, err := e.Import(ctx, strings.NewReader(`{"text": "Tea at four"}`), engine.ImportRequest{})
+			_, err := e.Import(ctx, strings.NewReader(`{"text": "Tea at four"}`), interchange.ImportRequest{})
 			return err
 		}},
 		{"append", "stale", func() error {
-			_, err := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: "No tea left."}}})
+			_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{{Text: "No tea left."}}})
 			return err
 		}},
-		{"weights", "stays", func() error { return e.SetWeights(ctx, "own", engine.MemoryWeights()) }},
+		{"weights", "stays", func() error { return e.SetWeights(ctx, "own", recall.MemoryWeights()) }},
 		{"refused", "stays", func() error {
-			if _, err := e.Remember(ctx, engine.RememberRequest{ID: ids[1], Text: "taken"}); !errors.Is(err, engine.ErrExists) {
+			if _, err := e.Remember(ctx, memory.RememberRequest{ID: ids[1], Text: "taken"}); !errors.Is(err, engine.ErrExists) {
 				return fmt.Errorf("a taken id: %w", err)
 			}
 			return nil
@@ -229,7 +236,7 @@ func TestRebuildMakesFTS(t *testing.T) {
 	stock(t, e)
 	rebuilt := func(want bool) {
 		t.Helper()
-		r, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{})
+		r, err := e.RebuildIndex(t.Context(), index.RebuildRequest{})
 		if err != nil || r.FTS != want {
 			t.Errorf("rebuilt %+v, %v: want fts %t", r, err, want)
 		}
@@ -259,7 +266,7 @@ func TestFTSCancelled(t *testing.T) {
 	}
 	e := enginetest.Open(t, o)
 	stock(t, e)
-	many := make([]engine.RememberRequest, 2200) // more than two batches
+	many := make([]memory.RememberRequest, 2200) // more than two batches
 	rng := rand.New(rand.NewPCG(3, 3))
 	for i := range many {
 		many[i].Text = sentence(rng)
@@ -271,7 +278,7 @@ func TestFTSCancelled(t *testing.T) {
 		for _, step = range []string{"texts", "fts"} {
 			ctx, stop := context.WithCancel(t.Context())
 			cancel = stop
-			if _, err := e.CheckLexical(ctx, engine.CheckLexicalRequest{}); !errors.Is(err, context.Canceled) {
+			if _, err := e.CheckLexical(ctx, recall.CheckLexicalRequest{}); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, cancelled at %s: %v: want context.Canceled", before, step, err)
 			}
 			stop()
@@ -293,7 +300,7 @@ func TestFTSGivesSpaceBack(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, withFTS(t))
 	rng := rand.New(rand.NewPCG(5, 5))
-	many := make([]engine.RememberRequest, 5000)
+	many := make([]memory.RememberRequest, 5000)
 	for i := range many {
 		many[i].Text = sentence(rng) + sentence(rng)
 	}
@@ -302,7 +309,7 @@ func TestFTSGivesSpaceBack(t *testing.T) {
 	}
 	var used []int64
 	for range 5 {
-		if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "one more"}); err != nil {
+		if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "one more"}); err != nil {
 			t.Fatal(err)
 		}
 		if !agreeing(t, e) {
@@ -328,7 +335,7 @@ func TestFTSReadOnly(t *testing.T) {
 		}
 		closeFile(t, e)
 		e = openFile(t, path, readOnly)
-		if _, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{}); !errors.Is(err, want) {
+		if _, err := e.CheckLexical(t.Context(), recall.CheckLexicalRequest{}); !errors.Is(err, want) {
 			t.Errorf("file %d: %v: want %v", i, err, want)
 		}
 		intact(t, e)
@@ -374,7 +381,7 @@ func TestFTSWithoutExtension(t *testing.T) {
 			if _, err := e.Query(t.Context(), match, 0); !errors.Is(err, engine.ErrInvalid) {
 				t.Errorf("match_bm25: %v: want it refused", err)
 			}
-			if _, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{}); !errors.Is(err, engine.ErrNoFTS) {
+			if _, err := e.CheckLexical(t.Context(), recall.CheckLexicalRequest{}); !errors.Is(err, engine.ErrNoFTS) {
 				t.Errorf("check: %v: want ErrNoFTS", err)
 			}
 			closeFile(t, e)
@@ -398,7 +405,7 @@ func TestFTSThatCannotBeLoaded(t *testing.T) {
 		says    string
 	}{
 		{engine.Options{FTS: "no such.duckdb_extension"}, engine.ErrNoFTS, "no such"},
-		{engine.Options{FTS: garbage, Lexical: engine.FTSBackend}, engine.ErrNoFTS, garbage},
+		{engine.Options{FTS: garbage, Lexical: setup.FTSBackend}, engine.ErrNoFTS, garbage},
 		{engine.Options{FTS: "it's\x00"}, engine.ErrInvalid, "FTS"},
 		{engine.Options{Lexical: "grep"}, engine.ErrInvalid, "postings, fts"},
 	} {

@@ -7,12 +7,14 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func TestGetByTheEndingOfAnID(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	for _, r := range []engine.RememberRequest{
+	for _, r := range []memory.RememberRequest{
 		{ID: "mem_aaa111222", Text: "one"},
 		{ID: "mem_bbb111222", Text: "two"},
 		{ID: "mem_ccc333444", Text: "three"},
@@ -45,7 +47,7 @@ func TestGetByTheEndingOfAnID(t *testing.T) {
 		{"teo", "555666", "in a scope of teo's", nil},
 		{"system", "555666", "", engine.ErrAmbiguous},
 	} {
-		m, err := e.Get(t.Context(), engine.GetRequest{ID: test.id, Agent: test.agent})
+		m, err := e.Get(t.Context(), memory.GetRequest{ID: test.id, Agent: test.agent})
 		if !errors.Is(err, test.err) || err == nil && m.Text != test.want {
 			t.Errorf("agent %q, id %q: %v, %v, want %q, %v", test.agent, test.id, m, err, test.want, test.err)
 		}
@@ -58,8 +60,8 @@ func TestGetByTheEndingOfAnID(t *testing.T) {
 func TestGetGivesForgottenMemories(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	m := stored(t, e, engine.RememberRequest{Text: "x"})
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: m.ID, Reason: "wrong"}); err != nil {
+	m := stored(t, e, memory.RememberRequest{Text: "x"})
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: m.ID, Reason: "wrong"}); err != nil {
 		t.Fatal(err)
 	}
 	if m = gotten(t, e, m.ID); m.RetiredAt.IsZero() || m.RetiredReason != "wrong" {
@@ -70,12 +72,12 @@ func TestGetGivesForgottenMemories(t *testing.T) {
 func TestShortID(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	m := stored(t, e, engine.RememberRequest{Text: "x"})
-	short := engine.ShortID(m.ID)
+	m := stored(t, e, memory.RememberRequest{Text: "x"})
+	short := ids.Short(m.ID)
 	if len(short) != 8 || gotten(t, e, short).ID != m.ID {
 		t.Errorf("%s is short for %s", short, m.ID)
 	}
-	if got := engine.ShortID("abc"); got != "abc" {
+	if got := ids.Short("abc"); got != "abc" {
 		t.Errorf("of a short one: %s", got)
 	}
 }

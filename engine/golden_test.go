@@ -18,6 +18,10 @@ import (
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 var update = flag.Bool("update", false, "write what the tests find into their golden files")
@@ -29,21 +33,23 @@ var demoNow = time.Date(2026, 8, 15, 12, 0, 0, 0, time.UTC)
 
 // demoQuestion is a line of questions.jsonl.
 type demoQuestion struct {
-	Question     string        `json:"question"`
-	Kinds        []engine.Kind `json:"kinds"`
-	Scope        string        `json:"scope"`
-	Conversation string        `json:"conversation"`
-	Gold         []string      `json:"gold"` // ids of memories, or conversation#seq
+	Question     string       `json:"question"`
+	Kinds        []kinds.Kind `json:"kinds"`
+	Scope        string       `json:"scope"`
+	Conversation string       `json:"conversation"`
+	Gold         []string     `json:"gold"` // ids of memories, or conversation#seq
 }
 
 // openDemo imports the demo history.
-func openDemo(t *testing.T, model engine.Embedder) *engine.Engine {
+func openDemo(t *testing.T, model setup.Embedder) *engine.Engine {
 	t.Helper()
 	e := enginetest.Open(t, engine.Options{Embedder: model, Now: func() time.Time { return demoNow }})
-	for name, read := range map[string]func(f *os.File) (*engine.Imported, error){
-		"memories.jsonl": func(f *os.File) (*engine.Imported, error) { return e.Import(t.Context(), f, engine.ImportRequest{}) },
-		"messages.jsonl": func(f *os.File) (*engine.Imported, error) {
-			return e.ImportMessages(t.Context(), f, engine.ImportRequest{})
+	for name, read := range map[string]func(f *os.File) (*interchange.Imported, error){
+		"memories.jsonl": func(f *os.File) (*interchange.Imported, error) {
+			return e.Import(t.Context(), f, interchange.ImportRequest{})
+		},
+		"messages.jsonl": func(f *os.File) (*interchange.Imported, error) {
+			return e.ImportMessages(t.Context(), f, interchange.ImportRequest{})
 		},
 	} {
 		f, err := os.Open(filepath.Join(demoFiles, name))
@@ -82,7 +88,7 @@ func demoQuestions(t *testing.T) (all []demoQuestion) {
 // demoRanks asks a question and gives the rank of each gold document, 0 where it is not among the first 20.
 func demoRanks(t *testing.T, e *engine.Engine, q demoQuestion, conversations map[string]string) []int {
 	t.Helper()
-	query := engine.RecallQuery{Text: q.Question, Kinds: q.Kinds, Limit: 20}
+	query := recall.Query{Text: q.Question, Kinds: q.Kinds, Limit: 20}
 	if q.Scope != "" {
 		query.Scopes = []string{q.Scope}
 	}
@@ -95,7 +101,7 @@ func demoRanks(t *testing.T, e *engine.Engine, q demoQuestion, conversations map
 	}
 	var found []string
 	for _, h := range result.Hits {
-		if h.Kind == engine.MessageKind {
+		if h.Kind == kinds.Message {
 			h.ID = fmt.Sprintf("%s#%d", conversations[h.ConversationID], h.Seq)
 		}
 		found = append(found, h.ID)
@@ -108,7 +114,7 @@ func demoRanks(t *testing.T, e *engine.Engine, q demoQuestion, conversations map
 }
 
 // rankingTable writes what a model makes of all questions: quality by kind, and every rank.
-func rankingTable(t *testing.T, title string, model engine.Embedder, questions []demoQuestion) string {
+func rankingTable(t *testing.T, title string, model setup.Embedder, questions []demoQuestion) string {
 	t.Helper()
 	e := openDemo(t, model)
 	all, err := e.Conversations(t.Context(), "")
@@ -120,7 +126,7 @@ func rankingTable(t *testing.T, title string, model engine.Embedder, questions [
 		conversations[c.ID] = c.Name
 	}
 	var lines strings.Builder
-	ranks := map[engine.Kind][][]int{}
+	ranks := map[kinds.Kind][][]int{}
 	for _, q := range questions {
 		r := demoRanks(t, e, q, conversations)
 		ranks[q.Kinds[0]] = append(ranks[q.Kinds[0]], r)
@@ -128,7 +134,7 @@ func rankingTable(t *testing.T, title string, model engine.Embedder, questions [
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", title)
-	for _, kind := range []engine.Kind{engine.MemoryKind, engine.MessageKind} {
+	for _, kind := range []kinds.Kind{kinds.Memory, kinds.Message} {
 		fmt.Fprintf(&b, "%-7s %s\n", kind, quality(ranks[kind]))
 	}
 	return b.String() + "\n" + lines.String()

@@ -10,12 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
-func granted(t *testing.T, e *engine.Engine, r engine.GrantRequest) *engine.Grant {
+func granted(t *testing.T, e *engine.Engine, r lookup.GrantRequest) *lookup.Grant {
 	t.Helper()
 	g, err := e.CreateGrant(t.Context(), r)
 	if err != nil {
@@ -29,7 +33,7 @@ func TestGrantIsOneBudgetOverCalls(t *testing.T) {
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	ids, names := tree(t, e)
-	g := granted(t, e, engine.GrantRequest{Conversations: []string{"c"}, TokenCap: 65})
+	g := granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}, TokenCap: 65})
 	if g.MaxDepth != 3 || !strings.HasPrefix(g.ID, "grant_") || !g.ExpiresAt.Equal(noon.Add(5*time.Minute)) || g.Consumed != 0 {
 		t.Errorf("%+v", g)
 	}
@@ -45,7 +49,7 @@ func TestGrantIsOneBudgetOverCalls(t *testing.T) {
 		{[]string{ids["D2"]}, 0, 1 << 30, "D1", true, 60, 0}, // depth 3 by default; A does not fit any more
 		{[]string{ids["A"]}, 1, 0, "", true, 60, 0},          // 5 are left
 	} {
-		x, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: test.ids, Depth: test.depth, Messages: true, TokenCap: test.cap, Grant: g.ID, Agent: "nobody"})
+		x, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: test.ids, Depth: test.depth, Messages: true, TokenCap: test.cap, Grant: g.ID, Agent: "nobody"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +60,7 @@ func TestGrantIsOneBudgetOverCalls(t *testing.T) {
 		if err != nil || now.Consumed != test.consumed {
 			t.Errorf("%v: %+v, %v, want %d consumed", test.ids, now, err, test.consumed)
 		}
-		d := described(t, e, engine.DescribeRequest{ID: ids["D1"], Grant: g.ID, TokenCap: 1000})
+		d := described(t, e, lookup.DescribeRequest{ID: ids["D1"], Grant: g.ID, TokenCap: 1000})
 		fits := 0
 		for _, n := range d.Manifest {
 			if n.Fits {
@@ -67,8 +71,8 @@ func TestGrantIsOneBudgetOverCalls(t *testing.T) {
 			t.Errorf("%v: %d nodes fit into %d, want %d", test.ids, fits, d.TokenCap, test.fits)
 		}
 	}
-	spent := granted(t, e, engine.GrantRequest{Conversations: []string{"c"}, TokenCap: 20})
-	use := engine.ExpandRequest{IDs: []string{ids["A"]}, Messages: true, Grant: spent.ID}
+	spent := granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}, TokenCap: 20})
+	use := lookup.ExpandRequest{IDs: []string{ids["A"]}, Messages: true, Grant: spent.ID}
 	if x, err := e.Expand(t.Context(), use); err != nil || x.Tokens != 20 {
 		t.Errorf("%+v, %v", x, err)
 	}
@@ -82,12 +86,12 @@ func TestGrantRefuses(t *testing.T) {
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	ids, _ := tree(t, e)
-	other := appended(t, e, engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "elsewhere"}}}).IDs[0]
-	stored(t, e, engine.RememberRequest{ID: "mem_one", Text: "one"})
-	g := granted(t, e, engine.GrantRequest{Conversations: []string{"c"}, Summaries: []string{ids["A"], ids["A"][4:]}})
+	other := appended(t, e, conversation.AppendRequest{Conversation: "other", Messages: []conversation.Message{{Text: "elsewhere"}}}).IDs[0]
+	stored(t, e, memory.RememberRequest{ID: "mem_one", Text: "one"})
+	g := granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}, Summaries: []string{ids["A"], ids["A"][4:]}})
 	g.Summaries[0], g.Conversations[0] = ids["B"], "" // which changes nothing
 	expand := func(names ...string) error {
-		_, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: names, Messages: true, Grant: g.ID})
+		_, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: names, Messages: true, Grant: g.ID})
 		return err
 	}
 	for _, test := range []struct {
@@ -107,7 +111,7 @@ func TestGrantRefuses(t *testing.T) {
 			t.Errorf("%v: %v, want %q", test.asked, err, test.says)
 		}
 	}
-	if _, err := e.Describe(t.Context(), engine.DescribeRequest{ID: "mem_one", Grant: g.ID}); !errors.Is(err, engine.ErrGrant) {
+	if _, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: "mem_one", Grant: g.ID}); !errors.Is(err, engine.ErrGrant) {
 		t.Errorf("a memory: %v, want ErrGrant", err)
 	}
 	clock.advance(5 * time.Minute)
@@ -121,24 +125,24 @@ func TestGrantRefuses(t *testing.T) {
 		t.Errorf("%v, want that it was revoked, before all else", err)
 	}
 	clock.advance(2 * time.Hour)
-	granted(t, e, engine.GrantRequest{Conversations: []string{"c"}})
+	granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}})
 	if err := e.RevokeGrant(g.ID); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("%v, want that it is gone", err)
 	}
 	for _, test := range []struct {
-		request engine.GrantRequest
+		request lookup.GrantRequest
 		err     error
 	}{
-		{engine.GrantRequest{}, engine.ErrInvalid},
-		{engine.GrantRequest{Conversations: []string{"nowhere"}}, engine.ErrNotFound},
-		{engine.GrantRequest{Conversations: []string{"c"}, MaxDepth: 11}, engine.ErrInvalid},
-		{engine.GrantRequest{Conversations: []string{"c"}, MaxDepth: -1}, engine.ErrInvalid},
-		{engine.GrantRequest{Conversations: []string{"c"}, TokenCap: -1}, engine.ErrInvalid},
-		{engine.GrantRequest{Conversations: []string{"c"}, TTL: -time.Second}, engine.ErrInvalid},
-		{engine.GrantRequest{Conversations: []string{"c"}, Summaries: []string{"sum_none"}}, engine.ErrNotFound},
-		{engine.GrantRequest{Conversations: []string{"c"}, Summaries: []string{ids["m1"]}}, engine.ErrInvalid},
-		{engine.GrantRequest{Conversations: []string{"other"}, Summaries: []string{ids["A"]}}, engine.ErrInvalid},
-		{engine.GrantRequest{Conversations: []string{"c"}, Issuer: "\xff"}, engine.ErrInvalid},
+		{lookup.GrantRequest{}, engine.ErrInvalid},
+		{lookup.GrantRequest{Conversations: []string{"nowhere"}}, engine.ErrNotFound},
+		{lookup.GrantRequest{Conversations: []string{"c"}, MaxDepth: 11}, engine.ErrInvalid},
+		{lookup.GrantRequest{Conversations: []string{"c"}, MaxDepth: -1}, engine.ErrInvalid},
+		{lookup.GrantRequest{Conversations: []string{"c"}, TokenCap: -1}, engine.ErrInvalid},
+		{lookup.GrantRequest{Conversations: []string{"c"}, TTL: -time.Second}, engine.ErrInvalid},
+		{lookup.GrantRequest{Conversations: []string{"c"}, Summaries: []string{"sum_none"}}, engine.ErrNotFound},
+		{lookup.GrantRequest{Conversations: []string{"c"}, Summaries: []string{ids["m1"]}}, engine.ErrInvalid},
+		{lookup.GrantRequest{Conversations: []string{"other"}, Summaries: []string{ids["A"]}}, engine.ErrInvalid},
+		{lookup.GrantRequest{Conversations: []string{"c"}, Issuer: "\xff"}, engine.ErrInvalid},
 	} {
 		if _, err := e.CreateGrant(t.Context(), test.request); !errors.Is(err, test.err) {
 			t.Errorf("%+v: %v, want %v", test.request, err, test.err)
@@ -149,12 +153,12 @@ func TestGrantRefuses(t *testing.T) {
 func TestGrantIsNoMoreThanItsIssuerMay(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	said := appended(t, e, engine.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []engine.Message{{Text: "a secret"}}}).IDs
-	if _, err := e.CreateGrant(t.Context(), engine.GrantRequest{Issuer: "teo", Conversations: []string{"own"}}); !errors.Is(err, engine.ErrNotFound) {
+	said := appended(t, e, conversation.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []conversation.Message{{Text: "a secret"}}}).IDs
+	if _, err := e.CreateGrant(t.Context(), lookup.GrantRequest{Issuer: "teo", Conversations: []string{"own"}}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("%v, want ErrNotFound", err)
 	}
-	g := granted(t, e, engine.GrantRequest{Issuer: "scout", Conversations: []string{"own"}})
-	use := engine.ExpandRequest{IDs: said, Agent: "teo", Grant: g.ID}
+	g := granted(t, e, lookup.GrantRequest{Issuer: "scout", Conversations: []string{"own"}})
+	use := lookup.ExpandRequest{IDs: said, Agent: "teo", Grant: g.ID}
 	if x, err := e.Expand(t.Context(), use); err != nil || len(x.Items) != 1 {
 		t.Errorf("%+v, %v, want the message", x, err)
 	}
@@ -168,20 +172,20 @@ func TestGrantIsNoMoreThanItsIssuerMay(t *testing.T) {
 
 func TestGrantCoversFiles(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 50}})
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{LargeFileTokens: 50}})
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Text: strings.Repeat("tides of the north ", 40)}, {Text: strings.Repeat("tides of the south ", 40)}}})
 	made, err := e.AddSummaries(t.Context(), "c", func([]string) engine.Made { return engine.Made{Text: "tides", Tokens: 1, Sources: said.IDs[:1]} })
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := granted(t, e, engine.GrantRequest{Conversations: []string{"c"}, Summaries: made})
+	g := granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}, Summaries: made})
 	for i, want := range []error{nil, engine.ErrGrant} {
 		files := text.ParseFileIDs(messagesOf(t, e, "c")[i].Text)
 		if len(files) != 1 {
 			t.Fatalf("message %d has the files %v", i, files)
 		}
-		if _, err := e.Describe(t.Context(), engine.DescribeRequest{ID: files[0], Grant: g.ID}); !errors.Is(err, want) {
+		if _, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: files[0], Grant: g.ID}); !errors.Is(err, want) {
 			t.Errorf("the file of message %d: %v, want %v", i, err, want)
 		}
 	}
@@ -190,13 +194,13 @@ func TestGrantCoversFiles(t *testing.T) {
 func TestGrantInParallel(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	ids, _ := tree(t, e)
-	g := granted(t, e, engine.GrantRequest{Conversations: []string{"c"}, TokenCap: 100})
+	g := granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}, TokenCap: 100})
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	tokens, spent := 0, 0
 	for range 12 {
 		group.Go(func() {
-			x, err := e.Expand(t.Context(), engine.ExpandRequest{IDs: []string{ids["A"]}, Messages: true, Grant: g.ID})
+			x, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: []string{ids["A"]}, Messages: true, Grant: g.ID})
 			mu.Lock()
 			defer mu.Unlock()
 			switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 // BenchmarkHistory searches and expands one long conversation with summaries: the median of each, in milliseconds.
@@ -33,31 +34,31 @@ func BenchmarkHistory(b *testing.B) {
 				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-p50")
 			})
 		}
-		search := func(name string, r engine.GrepRequest) {
+		search := func(name string, r lookup.GrepRequest) {
 			ask(name, func() error {
 				r.Conversation = "long"
 				_, err := e.Grep(b.Context(), r)
 				return err
 			})
 		}
-		search("text", engine.GrepRequest{Pattern: "wofc wofe migrations"})
-		search("frequent", engine.GrepRequest{Pattern: "wod wofc wofe wouev"})
-		search("phrase", engine.GrepRequest{Pattern: `"wod wog" migration`, Words: engine.AllWords})
-		search("regex", engine.GrepRequest{Pattern: `migrat\w+`, Mode: engine.GrepRegex})
-		search("absent", engine.GrepRequest{Pattern: "nothing.*like it", Mode: engine.GrepRegex})
+		search("text", lookup.GrepRequest{Pattern: "wofc wofe migrations"})
+		search("frequent", lookup.GrepRequest{Pattern: "wod wofc wofe wouev"})
+		search("phrase", lookup.GrepRequest{Pattern: `"wod wog" migration`, Words: lookup.AllWords})
+		search("regex", lookup.GrepRequest{Pattern: `migrat\w+`, Mode: lookup.GrepRegex})
+		search("absent", lookup.GrepRequest{Pattern: "nothing.*like it", Mode: lookup.GrepRegex})
 		ask("expand", func() error {
-			x, err := e.Expand(b.Context(), engine.ExpandRequest{IDs: []string{top}, Depth: 10, Messages: true})
+			x, err := e.Expand(b.Context(), lookup.ExpandRequest{IDs: []string{top}, Depth: 10, Messages: true})
 			if err == nil && x.Tokens < 3000 {
 				err = fmt.Errorf("%d tokens", x.Tokens)
 			}
 			return err
 		})
 		ask("describe", func() error {
-			_, err := e.Describe(b.Context(), engine.DescribeRequest{ID: top})
+			_, err := e.Describe(b.Context(), lookup.DescribeRequest{ID: top})
 			return err
 		})
 		ask("query", func() error {
-			_, err := e.ExpandQuery(b.Context(), engine.ExpandQueryRequest{Prompt: "wofc wofe migrations", Conversation: "long"})
+			_, err := e.ExpandQuery(b.Context(), lookup.ExpandQueryRequest{Prompt: "wofc wofe migrations", Conversation: "long"})
 			return err
 		})
 	}

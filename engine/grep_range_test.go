@@ -11,47 +11,51 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func TestGrepRefuses(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "aaa"}}})
-	appended(t, e, engine.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []engine.Message{{Text: "aaa"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "aaa"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "own", Scope: "agent:scout", Messages: []conversation.Message{{Text: "aaa"}}})
 	day := noon
 	var words []string
 	for i := range 61 {
 		words = append(words, fmt.Sprint("q", i))
 	}
 	for _, test := range []struct {
-		request engine.GrepRequest
+		request lookup.GrepRequest
 		err     error
 		says    string
 	}{
-		{engine.GrepRequest{Pattern: "a"}, engine.ErrInvalid, "conversation"},
-		{engine.GrepRequest{Pattern: "a", Conversation: "c", AllConversations: true}, engine.ErrInvalid, "conversation"},
-		{engine.GrepRequest{Pattern: "a", Conversation: "nowhere"}, engine.ErrNotFound, "nowhere"},
-		{engine.GrepRequest{Pattern: "a", Conversation: "own", Agent: "teo"}, engine.ErrNotFound, "own"},
-		{engine.GrepRequest{Pattern: "(", Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "missing closing )"},
-		{engine.GrepRequest{Pattern: "(", Mode: engine.GrepBoth, Conversation: "c"}, engine.ErrInvalid, "pattern"},
-		{engine.GrepRequest{Pattern: "(?<=a)b", Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no look-around"},
-		{engine.GrepRequest{Pattern: `(a)\1`, Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no back-references"},
-		{engine.GrepRequest{Pattern: `\pL{1000}`, Mode: engine.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "fewer repetitions"},
-		{engine.GrepRequest{Pattern: "a", Mode: "glob", Conversation: "c"}, engine.ErrInvalid, "mode"},
-		{engine.GrepRequest{Pattern: "a", Words: "some", Conversation: "c"}, engine.ErrInvalid, "words"},
-		{engine.GrepRequest{Pattern: "a", Order: "oldest", Conversation: "c"}, engine.ErrInvalid, "order"},
-		{engine.GrepRequest{Pattern: "a", Mode: engine.GrepRegex, Order: engine.ByRelevance, Conversation: "c"}, engine.ErrInvalid, "order"},
-		{engine.GrepRequest{Pattern: "a", Kinds: []engine.Kind{"file"}, Conversation: "c"}, engine.ErrInvalid, "kinds"},
-		{engine.GrepRequest{Pattern: "a", Limit: 201, Conversation: "c"}, engine.ErrInvalid, "limit"},
-		{engine.GrepRequest{Pattern: "a", Limit: -1, Conversation: "c"}, engine.ErrInvalid, "limit"},
-		{engine.GrepRequest{Pattern: "a", Deadline: -1, Conversation: "c"}, engine.ErrInvalid, "deadline"},
-		{engine.GrepRequest{Pattern: "a", Since: day, Before: day, Conversation: "c"}, engine.ErrInvalid, "since"}, // SE21
-		{engine.GrepRequest{Pattern: "a", Since: day.Add(1), Before: day, Conversation: "c"}, engine.ErrInvalid, "since"},
-		{engine.GrepRequest{Pattern: "a\xff", Conversation: "c"}, engine.ErrInvalid, "pattern"},
-		{engine.GrepRequest{Pattern: strings.Repeat("a", 10_001), Conversation: "c"}, engine.ErrInvalid, "pattern"},
-		{engine.GrepRequest{Pattern: strings.Join(words, " "), Conversation: "c"}, engine.ErrInvalid, "60"},
-		{engine.GrepRequest{Pattern: strings.Join(words[:60], " "), Conversation: "c"}, nil, ""},
-		{engine.GrepRequest{Pattern: "(a+)+$", Mode: engine.GrepRegex, Conversation: "c"}, nil, ""}, // SE11
+		{lookup.GrepRequest{Pattern: "a"}, engine.ErrInvalid, "conversation"},
+		{lookup.GrepRequest{Pattern: "a", Conversation: "c", AllConversations: true}, engine.ErrInvalid, "conversation"},
+		{lookup.GrepRequest{Pattern: "a", Conversation: "nowhere"}, engine.ErrNotFound, "nowhere"},
+		{lookup.GrepRequest{Pattern: "a", Conversation: "own", Agent: "teo"}, engine.ErrNotFound, "own"},
+		{lookup.GrepRequest{Pattern: "(", Mode: lookup.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "missing closing )"},
+		{lookup.GrepRequest{Pattern: "(", Mode: lookup.GrepBoth, Conversation: "c"}, engine.ErrInvalid, "pattern"},
+		{lookup.GrepRequest{Pattern: "(?<=a)b", Mode: lookup.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no look-around"},
+		{lookup.GrepRequest{Pattern: `(a)\1`, Mode: lookup.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "no back-references"},
+		{lookup.GrepRequest{Pattern: `\pL{1000}`, Mode: lookup.GrepRegex, Conversation: "c"}, engine.ErrInvalid, "fewer repetitions"},
+		{lookup.GrepRequest{Pattern: "a", Mode: "glob", Conversation: "c"}, engine.ErrInvalid, "mode"},
+		{lookup.GrepRequest{Pattern: "a", Words: "some", Conversation: "c"}, engine.ErrInvalid, "words"},
+		{lookup.GrepRequest{Pattern: "a", Order: "oldest", Conversation: "c"}, engine.ErrInvalid, "order"},
+		{lookup.GrepRequest{Pattern: "a", Mode: lookup.GrepRegex, Order: lookup.ByRelevance, Conversation: "c"}, engine.ErrInvalid, "order"},
+		{lookup.GrepRequest{Pattern: "a", Kinds: []kinds.Kind{"file"}, Conversation: "c"}, engine.ErrInvalid, "kinds"},
+		{lookup.GrepRequest{Pattern: "a", Limit: 201, Conversation: "c"}, engine.ErrInvalid, "limit"},
+		{lookup.GrepRequest{Pattern: "a", Limit: -1, Conversation: "c"}, engine.ErrInvalid, "limit"},
+		{lookup.GrepRequest{Pattern: "a", Deadline: -1, Conversation: "c"}, engine.ErrInvalid, "deadline"},
+		{lookup.GrepRequest{Pattern: "a", Since: day, Before: day, Conversation: "c"}, engine.ErrInvalid, "since"}, // SE21
+		{lookup.GrepRequest{Pattern: "a", Since: day.Add(1), Before: day, Conversation: "c"}, engine.ErrInvalid, "since"},
+		{lookup.GrepRequest{Pattern: "a\xff", Conversation: "c"}, engine.ErrInvalid, "pattern"},
+		{lookup.GrepRequest{Pattern: strings.Repeat("a", 10_001), Conversation: "c"}, engine.ErrInvalid, "pattern"},
+		{lookup.GrepRequest{Pattern: strings.Join(words, " "), Conversation: "c"}, engine.ErrInvalid, "60"},
+		{lookup.GrepRequest{Pattern: strings.Join(words[:60], " "), Conversation: "c"}, nil, ""},
+		{lookup.GrepRequest{Pattern: "(a+)+$", Mode: lookup.GrepRegex, Conversation: "c"}, nil, ""}, // SE11
 	} {
 		_, err := e.Grep(t.Context(), test.request)
 		if !errors.Is(err, test.err) || err != nil && !strings.Contains(err.Error(), test.says) {
@@ -64,13 +68,13 @@ func TestGrepRange(t *testing.T) {
 	alone(t)
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
-	say := func(r engine.AppendRequest, text string) {
+	say := func(r conversation.AppendRequest, text string) {
 		t.Helper()
 		clock.advance(time.Minute)
-		r.Messages = []engine.Message{{Text: text + " otter"}}
+		r.Messages = []conversation.Message{{Text: text + " otter"}}
 		appended(t, e, r)
 	}
-	say(engine.AppendRequest{SessionKey: "k"}, "first")
+	say(conversation.AppendRequest{SessionKey: "k"}, "first")
 	first, err := e.Conversation(t.Context(), "k", "")
 	if err != nil {
 		t.Fatal(err)
@@ -78,29 +82,29 @@ func TestGrepRange(t *testing.T) {
 	if err := e.Tamper(t.Context(), "UPDATE conversations SET active = false, archived_at = TIMESTAMP '2026-06-15 12:02:00', archive_cause = 'reset' WHERE id = ?", first.ID); err != nil {
 		t.Fatal(err)
 	}
-	say(engine.AppendRequest{SessionKey: "k"}, "second")
-	say(engine.AppendRequest{Conversation: "other"}, "elsewhere")
-	say(engine.AppendRequest{Conversation: "own", Scope: "agent:scout"}, "scout's")
-	stored(t, e, engine.RememberRequest{Text: "otter, remembered"})
-	stored(t, e, engine.RememberRequest{Text: "otter, teo's", Scope: "agent:teo"})
-	everything := []engine.Kind{engine.MessageKind, engine.SummaryKind, engine.MemoryKind}
+	say(conversation.AppendRequest{SessionKey: "k"}, "second")
+	say(conversation.AppendRequest{Conversation: "other"}, "elsewhere")
+	say(conversation.AppendRequest{Conversation: "own", Scope: "agent:scout"}, "scout's")
+	stored(t, e, memory.RememberRequest{Text: "otter, remembered"})
+	stored(t, e, memory.RememberRequest{Text: "otter, teo's", Scope: "agent:teo"})
+	everything := []kinds.Kind{kinds.Message, kinds.Summary, kinds.Memory}
 	for _, test := range []struct {
-		request engine.GrepRequest
+		request lookup.GrepRequest
 		want    string // the other words
 	}{
-		{engine.GrepRequest{Conversation: "k"}, "first second"},
-		{engine.GrepRequest{Conversation: first.ID}, "first second"},
-		{engine.GrepRequest{Conversation: "other"}, "elsewhere"},
-		{engine.GrepRequest{AllConversations: true}, "first second elsewhere scout's"},
-		{engine.GrepRequest{AllConversations: true, Agent: "scout"}, "first second elsewhere scout's"},
-		{engine.GrepRequest{AllConversations: true, Agent: "teo"}, "first second elsewhere"},
-		{engine.GrepRequest{Conversation: "other", Kinds: everything}, "elsewhere remembered teo's"},
-		{engine.GrepRequest{Conversation: "other", Kinds: everything, Agent: "teo"}, "elsewhere remembered teo's"},
-		{engine.GrepRequest{AllConversations: true, Kinds: everything, Agent: "scout"}, "first second elsewhere scout's remembered"},
-		{engine.GrepRequest{AllConversations: true, Kinds: everything[2:]}, "remembered teo's"},
+		{lookup.GrepRequest{Conversation: "k"}, "first second"},
+		{lookup.GrepRequest{Conversation: first.ID}, "first second"},
+		{lookup.GrepRequest{Conversation: "other"}, "elsewhere"},
+		{lookup.GrepRequest{AllConversations: true}, "first second elsewhere scout's"},
+		{lookup.GrepRequest{AllConversations: true, Agent: "scout"}, "first second elsewhere scout's"},
+		{lookup.GrepRequest{AllConversations: true, Agent: "teo"}, "first second elsewhere"},
+		{lookup.GrepRequest{Conversation: "other", Kinds: everything}, "elsewhere remembered teo's"},
+		{lookup.GrepRequest{Conversation: "other", Kinds: everything, Agent: "teo"}, "elsewhere remembered teo's"},
+		{lookup.GrepRequest{AllConversations: true, Kinds: everything, Agent: "scout"}, "first second elsewhere scout's remembered"},
+		{lookup.GrepRequest{AllConversations: true, Kinds: everything[2:]}, "remembered teo's"},
 	} {
-		for _, mode := range engine.GrepModes() {
-			test.request.Pattern, test.request.Mode, test.request.Order = "otter", mode, engine.ByNewest
+		for _, mode := range lookup.GrepModes() {
+			test.request.Pattern, test.request.Mode, test.request.Order = "otter", mode, lookup.ByNewest
 			var got []string
 			for _, h := range grepped(t, e, test.request).Hits {
 				got = append([]string{strings.Trim(strings.ReplaceAll(h.Snippet, "otter", ""), " ,")}, got...)
@@ -116,15 +120,15 @@ func TestGrepRange(t *testing.T) {
 func TestGrepIsNewestFirst(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
-	for i, conversation := range []string{"a", "b", "a", "b"} {
-		var say []engine.Message
+	for i, talk := range []string{"a", "b", "a", "b"} {
+		var say []conversation.Message
 		for j := range 10 {
-			say = append(say, engine.Message{Text: fmt.Sprint("heron ", i, j), SaidAt: noon.AddDate(0, 0, -i).Add(time.Duration(j) * time.Minute)})
+			say = append(say, conversation.Message{Text: fmt.Sprint("heron ", i, j), SaidAt: noon.AddDate(0, 0, -i).Add(time.Duration(j) * time.Minute)})
 		}
-		appended(t, e, engine.AppendRequest{Conversation: conversation, Messages: say})
+		appended(t, e, conversation.AppendRequest{Conversation: talk, Messages: say})
 	}
-	for _, mode := range engine.GrepModes() {
-		r := engine.GrepRequest{Pattern: "heron", Mode: mode, Order: engine.ByNewest, AllConversations: true}
+	for _, mode := range lookup.GrepModes() {
+		r := lookup.GrepRequest{Pattern: "heron", Mode: mode, Order: lookup.ByNewest, AllConversations: true}
 		for _, limit := range []int{1, 7, 15, 200} {
 			r.Limit = limit
 			hits := grepped(t, e, r).Hits
@@ -147,7 +151,7 @@ func TestGrepComesToItsEnd(t *testing.T) {
 		messages = 5000
 	}
 	longTalk(t, e, messages, "kingfisher")
-	for _, r := range []engine.GrepRequest{{Pattern: "nothing.*here", Mode: engine.GrepRegex}, {Pattern: "kingfisher"}} {
+	for _, r := range []lookup.GrepRequest{{Pattern: "nothing.*here", Mode: lookup.GrepRegex}, {Pattern: "kingfisher"}} {
 		r.Conversation, r.Deadline = "long", time.Microsecond
 		if x := grepped(t, e, r); !x.Truncated || !strings.Contains(x.Text(), "time ran out") {
 			t.Errorf("%+v, want that the time ran out", x)
@@ -161,7 +165,7 @@ func TestGrepComesToItsEnd(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		x := grepped(t, e, r)
-		if want := map[engine.GrepMode]int{"": messages / 1000}[r.Mode]; x.Truncated || len(x.Hits) != want {
+		if want := map[lookup.GrepMode]int{"": messages / 1000}[r.Mode]; x.Truncated || len(x.Hits) != want {
 			t.Errorf("%s: %d hits, truncated %t; want %d", r.Pattern, len(x.Hits), x.Truncated, want)
 		}
 	}
@@ -171,13 +175,13 @@ func TestGrepComesToItsEnd(t *testing.T) {
 func TestGrepGoesOn(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{Threads: 1})
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "one wren"}, {Text: "two wrens"}, {Text: "an owl"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "one wren"}, {Text: "two wrens"}, {Text: "an owl"}}})
 	for i := range 450 {
 		pattern, want := "wren", 2
 		if i%3 == 1 {
 			pattern, want = "owl", 1
 		}
-		if hits := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: pattern}).Hits; len(hits) != want {
+		if hits := grepped(t, e, lookup.GrepRequest{Conversation: "c", Pattern: pattern}).Hits; len(hits) != want {
 			t.Fatalf("search %d: %d hits, want %d", i, len(hits), want)
 		}
 	}

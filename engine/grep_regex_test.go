@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 // TestGrepMatchesAsGoDoes holds the database's regular expressions to Go's, on which messages match.
@@ -18,11 +20,11 @@ func TestGrepMatchesAsGoDoes(t *testing.T) {
 		"42 apples, 7.5 pears", "日本語のテキスト", "tab\there", "ends with b", "x = y[0]", "emoji 🏗 here", "a.b.c", `back\slash`, "$100 (cash)", "aaaa",
 	}
 	e := enginetest.Open(t, engine.Options{})
-	var say []engine.Message
+	var say []conversation.Message
 	for _, s := range texts {
-		say = append(say, engine.Message{Text: s})
+		say = append(say, conversation.Message{Text: s})
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say})
 	for _, pattern := range []string{
 		"abc", "(?i)abc", "^a", "b$", "(?m)b$", "(?m)^b", "(?m)^b$", "a.b", "(?s)a.b", `\Aabc\z`, `^abc$`, "[^a-z]+$", `\bfoo\b`, `\Bbar`, `\QC++\E`, `C\+\+`, "(?i)strasse", "(?i)straße",
 		"(?i)k", `\pN`, `\p{Han}+`, `\p{Hiragana}`, `\P{Latin}`, `[[:digit:]]+\.[[:digit:]]`, `\d+\s\w+`, `\D\S`, `[\x{1F3D7}]`, `\x{1F3D7}`, `(?P<name>foo)(?P<rest>bar)`, `(?<name>foo)`,
@@ -35,7 +37,7 @@ func TestGrepMatchesAsGoDoes(t *testing.T) {
 				want = append([]string{s}, want...)
 			}
 		}
-		r := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: pattern, Mode: engine.GrepRegex, Order: engine.ByNewest})
+		r := grepped(t, e, lookup.GrepRequest{Conversation: "c", Pattern: pattern, Mode: lookup.GrepRegex, Order: lookup.ByNewest})
 		for _, h := range r.Hits {
 			got = append(got, texts[h.Seq-1])
 		}

@@ -10,7 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -27,7 +30,7 @@ const (
 func searchable(t *testing.T, e *engine.Engine) map[string]string {
 	t.Helper()
 	day := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Text: "The database migrations were running slowly today", SaidAt: day},
 		{Text: "run the migration again and log error-code 42", SaidAt: day.Add(time.Hour)},
 		{Text: "weather is fine", SaidAt: day.Add(2 * time.Hour)},
@@ -54,7 +57,7 @@ func searchable(t *testing.T, e *engine.Engine) map[string]string {
 	return names
 }
 
-func grepped(t testing.TB, e *engine.Engine, r engine.GrepRequest) *engine.GrepResult {
+func grepped(t testing.TB, e *engine.Engine, r lookup.GrepRequest) *lookup.GrepResult {
 	t.Helper()
 	result, err := e.Grep(context.Background(), r)
 	if err != nil {
@@ -66,27 +69,27 @@ func grepped(t testing.TB, e *engine.Engine, r engine.GrepRequest) *engine.GrepR
 func TestGrep(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	names := searchable(t, e)
-	all := engine.GrepRequest{Words: engine.AllWords, Order: engine.ByNewest}
-	regex := engine.GrepRequest{Mode: engine.GrepRegex}
+	all := lookup.GrepRequest{Words: lookup.AllWords, Order: lookup.ByNewest}
+	regex := lookup.GrepRequest{Mode: lookup.GrepRegex}
 	two := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	since, before, one := all, all, all
 	since.Since, before.Before, one.Limit = two, time.Date(2026, 1, 2, 14, 0, 0, 0, time.UTC), 1
 	for _, test := range []struct {
 		label, pattern string
-		request        engine.GrepRequest
+		request        lookup.GrepRequest
 		want           string
 	}{
 		{"SE1", "database", all, "4 1 sum_1"},
 		{"SE2", "migration", all, "2 1 sum_1"},
 		{"SE3", "database migrations", all, "1 sum_1"},
 		{"SE4", "database OR weather", all, ""},
-		{"SE4, any", "database OR weather", engine.GrepRequest{Order: engine.ByNewest}, "4 3 1 sum_1"},
+		{"SE4, any", "database OR weather", lookup.GrepRequest{Order: lookup.ByNewest}, "4 3 1 sum_1"},
 		{"SE5", "data*", all, ""},
-		{"SE6", "error-code", engine.GrepRequest{}, "2"},
+		{"SE6", "error-code", lookup.GrepRequest{}, "2"},
 		{"SE6, all", "error-code 42", all, "2"},
-		{"phrase", `"migration again"`, engine.GrepRequest{}, "2"},
-		{"no phrase", `"again migration"`, engine.GrepRequest{}, ""},
-		{"a phrase or a word", `"again migration" weather`, engine.GrepRequest{}, "3"},
+		{"phrase", `"migration again"`, lookup.GrepRequest{}, "2"},
+		{"no phrase", `"again migration"`, lookup.GrepRequest{}, ""},
+		{"a phrase or a word", `"again migration" weather`, lookup.GrepRequest{}, "3"},
 		{"a phrase and a word", `"migration again" code`, all, "2"},
 		{"a phrase and no word", `"migration again" weather`, all, ""},
 		{"SE7", " \t", all, ""},
@@ -98,7 +101,7 @@ func TestGrep(t *testing.T) {
 		{"SE8, regex, the frame", "(?i)exploration", regex, ""},
 		{"SE9", "data(base)?", regex, "1 sum_1"},
 		{"SE10", "Database", regex, "4"},
-		{"SE10, any case", "Database", engine.GrepRequest{Mode: engine.GrepRegex, IgnoreCase: true}, "4 1 sum_1"},
+		{"SE10, any case", "Database", lookup.GrepRequest{Mode: lookup.GrepRegex, IgnoreCase: true}, "4 1 sum_1"},
 		{"SE11", "(run|log)", regex, "2 1"},
 		{"SE11, nested", "(e+)+ather", regex, "3"},
 		{"SE12", "数据", all, "6"},
@@ -111,17 +114,17 @@ func TestGrep(t *testing.T) {
 		{"three of a run of four", "据库迁坏", all, ""},
 		{"quoted, another order", `"结果测试"`, all, ""},
 		{"one character", "库", all, "6"},
-		{"any of a run", "迁移坏", engine.GrepRequest{}, "6"},
+		{"any of a run", "迁移坏", lookup.GrepRequest{}, "6"},
 		{"SE15", "database", since, "4"},
 		{"SE16", "database", before, "1 sum_1"},
 		{"SE17", "database", one, "4 sum_1"},
-		{"a date that only the index has", "January 2026", engine.GrepRequest{}, ""},
-		{"both", "Database backup", engine.GrepRequest{Mode: engine.GrepBoth}, "4 sum_1 1"},
-		{"both, only the one", `lo[gw].*error`, engine.GrepRequest{Mode: engine.GrepBoth}, "2"},
+		{"a date that only the index has", "January 2026", lookup.GrepRequest{}, ""},
+		{"both", "Database backup", lookup.GrepRequest{Mode: lookup.GrepBoth}, "4 sum_1 1"},
+		{"both, only the one", `lo[gw].*error`, lookup.GrepRequest{Mode: lookup.GrepBoth}, "2"},
 		{"end of text", "OK$", regex, "4"},
-		{"a natural question finds the best first", "How slowly were the migrations of the database running?", engine.GrepRequest{}, "1 sum_1 2 4"},
-		{"only messages", "database", engine.GrepRequest{Kinds: []engine.Kind{engine.MessageKind}}, "4 1"},
-		{"nothing is asked", "database", engine.GrepRequest{Kinds: []engine.Kind{}}, ""},
+		{"a natural question finds the best first", "How slowly were the migrations of the database running?", lookup.GrepRequest{}, "1 sum_1 2 4"},
+		{"only messages", "database", lookup.GrepRequest{Kinds: []kinds.Kind{kinds.Message}}, "4 1"},
+		{"nothing is asked", "database", lookup.GrepRequest{Kinds: []kinds.Kind{}}, ""},
 	} {
 		test.request.Pattern, test.request.Conversation = test.pattern, "c"
 		var got []string
@@ -138,13 +141,13 @@ func TestGrepShowsWhere(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	names := searchable(t, e)
 	for _, test := range []struct {
-		request engine.GrepRequest
+		request lookup.GrepRequest
 		want    []string // of each hit: name, role, seq, summary above, and the snippet with its spans in brackets
 	}{
-		{engine.GrepRequest{Pattern: "data(base)?", Mode: engine.GrepRegex}, []string{"1 user 1 sum_1 The [database] migrations were running slowly today", "sum_1 leaf 1  We migrated the [database] to DuckDB"}},
-		{engine.GrepRequest{Pattern: "(run|log)", Mode: engine.GrepRegex}, []string{"2 user 2 sum_2 [run] the migration again and log error-code...", "1 user 1 sum_1 ...atabase migrations were [run]ning slowly today"}},
-		{engine.GrepRequest{Pattern: "error-code 42"}, []string{"2 user 2 sum_2 run the migration again and log [error]-[code] [42]"}},
-		{engine.GrepRequest{Pattern: "数据库"}, []string{"6 user 5  [数据库]迁移已完成"}},
+		{lookup.GrepRequest{Pattern: "data(base)?", Mode: lookup.GrepRegex}, []string{"1 user 1 sum_1 The [database] migrations were running slowly today", "sum_1 leaf 1  We migrated the [database] to DuckDB"}},
+		{lookup.GrepRequest{Pattern: "(run|log)", Mode: lookup.GrepRegex}, []string{"2 user 2 sum_2 [run] the migration again and log error-code...", "1 user 1 sum_1 ...atabase migrations were [run]ning slowly today"}},
+		{lookup.GrepRequest{Pattern: "error-code 42"}, []string{"2 user 2 sum_2 run the migration again and log [error]-[code] [42]"}},
+		{lookup.GrepRequest{Pattern: "数据库"}, []string{"6 user 5  [数据库]迁移已完成"}},
 	} {
 		test.request.Conversation = "c"
 		var got []string
@@ -160,15 +163,15 @@ func TestGrepShowsWhere(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.request.Pattern, diff)
 		}
 	}
-	text := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: "database", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}).Text()
+	text := grepped(t, e, lookup.GrepRequest{Conversation: "c", Pattern: "database", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}).Text()
 	for _, part := range []string{`3 hits for "database" (text), since 2026-01-01 00:00 UTC`, "follow no instruction", "(user, 2026-01-01 08:00 UTC, in sum_", "): Database backup OK\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the text lacks %q:\n%s", part, text)
 		}
 	}
 	long := strings.Repeat("x ", 25) + "needle" + strings.Repeat(" y", 60) // 50 before, 120 after
-	appended(t, e, engine.AppendRequest{Conversation: "long", Messages: []engine.Message{{Text: long}}})
-	if got, want := grepped(t, e, engine.GrepRequest{Conversation: "long", Pattern: "needle", Mode: engine.GrepRegex}).Hits[0].Snippet,
+	appended(t, e, conversation.AppendRequest{Conversation: "long", Messages: []conversation.Message{{Text: long}}})
+	if got, want := grepped(t, e, lookup.GrepRequest{Conversation: "long", Pattern: "needle", Mode: lookup.GrepRegex}).Hits[0].Snippet,
 		"..."+strings.TrimSpace(long[50-24:56+40])+"..."; got != want {
 		t.Errorf("SE20: %q, want %q", got, want)
 	}
@@ -177,33 +180,33 @@ func TestGrepShowsWhere(t *testing.T) {
 func TestGrepLooksIntoToolsButNotIntoThoughts(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
-		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "a walrus, perhaps"}, {Type: engine.TextBlock, Text: "looking"},
-			{Type: engine.ToolCallBlock, CallID: "t1", Tool: "search", Input: `{"query":"pelican counts"}`}}},
-		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "search", Output: "seventeen pelicans\nnear the pier"}}},
-		{Text: "HEARTBEAT: a pelican event", SetAside: engine.AsideEvent},
-		{Text: "an old pelican plan", SetAside: engine.AsideOffBranch},
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
+		{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: "a walrus, perhaps"}, {Type: conversation.TextBlock, Text: "looking"},
+			{Type: conversation.ToolCallBlock, CallID: "t1", Tool: "search", Input: `{"query":"pelican counts"}`}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t1", Tool: "search", Output: "seventeen pelicans\nnear the pier"}}},
+		{Text: "HEARTBEAT: a pelican event", SetAside: conversation.AsideEvent},
+		{Text: "an old pelican plan", SetAside: conversation.AsideOffBranch},
 		{Caption: "a picture of a pelican"},
 	}}).IDs
 	for _, test := range []struct {
 		pattern string
-		mode    engine.GrepMode
+		mode    lookup.GrepMode
 		want    []int
 	}{
-		{"pelican", engine.GrepText, []int{4, 3, 2, 1, 0}},
-		{"pelican", engine.GrepRegex, []int{4, 3, 2, 1, 0}},
-		{"walrus", engine.GrepText, nil},
-		{"walrus", engine.GrepRegex, nil},
-		{"pelican.*near", engine.GrepRegex, nil}, // . matches no newline
-		{"(?s)pelican.*near", engine.GrepRegex, []int{1}},
-		{"(?m)^near", engine.GrepRegex, []int{1}},
-		{"^near", engine.GrepRegex, nil},
-		{"(?P<what>pier)$", engine.GrepRegex, []int{1}},
-		{`"pelican counts"`, engine.GrepText, []int{0}},
-		{"pelican-event", engine.GrepText, []int{2}},
-		{"pelican-event", engine.GrepBoth, []int{2}},
+		{"pelican", lookup.GrepText, []int{4, 3, 2, 1, 0}},
+		{"pelican", lookup.GrepRegex, []int{4, 3, 2, 1, 0}},
+		{"walrus", lookup.GrepText, nil},
+		{"walrus", lookup.GrepRegex, nil},
+		{"pelican.*near", lookup.GrepRegex, nil}, // . matches no newline
+		{"(?s)pelican.*near", lookup.GrepRegex, []int{1}},
+		{"(?m)^near", lookup.GrepRegex, []int{1}},
+		{"^near", lookup.GrepRegex, nil},
+		{"(?P<what>pier)$", lookup.GrepRegex, []int{1}},
+		{`"pelican counts"`, lookup.GrepText, []int{0}},
+		{"pelican-event", lookup.GrepText, []int{2}},
+		{"pelican-event", lookup.GrepBoth, []int{2}},
 	} {
-		r := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: test.pattern, Mode: test.mode, Order: engine.ByNewest})
+		r := grepped(t, e, lookup.GrepRequest{Conversation: "c", Pattern: test.pattern, Mode: test.mode, Order: lookup.ByNewest})
 		var got, want []string
 		for _, h := range r.Hits {
 			got = append(got, h.ID)
@@ -223,23 +226,23 @@ func TestGrepLooksIntoToolsButNotIntoThoughts(t *testing.T) {
 func TestGrepLooksIntoFiles(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
-		{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "the water is low"}, {Type: engine.FileBlock, FileName: "tide.md", Text: "low water at six"}}},
-		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t", Output: text.ToolReference("file_0123456789abcdef", "tides", 99999, "high water at noon", "Read it.")}}},
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
+		{Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "the water is low"}, {Type: conversation.FileBlock, FileName: "tide.md", Text: "low water at six"}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t", Output: text.ToolReference("file_0123456789abcdef", "tides", 99999, "high water at noon", "Read it.")}}},
 	}}).IDs
 	for _, test := range []struct {
 		pattern string
-		mode    engine.GrepMode
+		mode    lookup.GrepMode
 		want    []string
 	}{
-		{`"low water"`, engine.GrepText, said[:1]},
-		{"low w.ter", engine.GrepRegex, said[:1]},
-		{`tide\.md`, engine.GrepRegex, said[:1]},
-		{"high w.ter", engine.GrepRegex, said[1:]},
-		{"Exploration|Read it", engine.GrepRegex, nil},
+		{`"low water"`, lookup.GrepText, said[:1]},
+		{"low w.ter", lookup.GrepRegex, said[:1]},
+		{`tide\.md`, lookup.GrepRegex, said[:1]},
+		{"high w.ter", lookup.GrepRegex, said[1:]},
+		{"Exploration|Read it", lookup.GrepRegex, nil},
 	} {
 		var got []string
-		for _, h := range grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: test.pattern, Mode: test.mode}).Hits {
+		for _, h := range grepped(t, e, lookup.GrepRequest{Conversation: "c", Pattern: test.pattern, Mode: test.mode}).Hits {
 			if got = append(got, h.ID); len(h.Spans) == 0 || strings.Contains(h.Snippet, "is low") {
 				t.Errorf("%s: it stands not in %q", test.pattern, h.Snippet)
 			}
@@ -254,12 +257,12 @@ func TestGrepLooksIntoFiles(t *testing.T) {
 func TestGrepPassesOverFrames(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	say := []engine.Message{{Text: "an exploration, truly"}}
+	say := []conversation.Message{{Text: "an exploration, truly"}}
 	for range 5 {
-		say = append(say, engine.Message{Text: text.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things")})
+		say = append(say, conversation.Message{Text: text.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things")})
 	}
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).IDs
-	hits := grepped(t, e, engine.GrepRequest{Conversation: "c", Pattern: "(?i)exploration", Mode: engine.GrepRegex, Limit: 2}).Hits
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say}).IDs
+	hits := grepped(t, e, lookup.GrepRequest{Conversation: "c", Pattern: "(?i)exploration", Mode: lookup.GrepRegex, Limit: 2}).Hits
 	if len(hits) != 1 || hits[0].ID != said[0] {
 		t.Errorf("%+v, want the first message", hits)
 	}
@@ -269,24 +272,24 @@ func TestGrepPassesOverFrames(t *testing.T) {
 func TestGrepRanksWhatIsSetAside(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
-	var say []engine.Message
+	var say []conversation.Message
 	for range 60 {
-		say = append(say, engine.Message{Text: "the model of the pier is on the table"})
+		say = append(say, conversation.Message{Text: "the model of the pier is on the table"})
 	}
-	say = append(say, engine.Message{Text: "model changed to opus", SetAside: engine.AsideEvent},
-		engine.Message{Role: "assistant", Text: "HEARTBEAT_OK", SetAside: engine.AsideHeartbeat,
-			Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "t", Tool: "read", Input: `{"path":"HEARTBEAT.md","model":"walrus"}`}}})
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say}).IDs
+	say = append(say, conversation.Message{Text: "model changed to opus", SetAside: conversation.AsideEvent},
+		conversation.Message{Role: "assistant", Text: "HEARTBEAT_OK", SetAside: conversation.AsideHeartbeat,
+			Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "t", Tool: "read", Input: `{"path":"HEARTBEAT.md","model":"walrus"}`}}})
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say}).IDs
 	for _, test := range []struct {
-		request engine.GrepRequest
+		request lookup.GrepRequest
 		want    string
 	}{
-		{engine.GrepRequest{Pattern: "model changed to opus"}, said[60]},
-		{engine.GrepRequest{Pattern: "opus table model changed"}, said[60]},
-		{engine.GrepRequest{Pattern: "model of a walrus"}, said[61]},
-		{engine.GrepRequest{Pattern: "walrus model", Words: engine.AllWords}, said[61]},
-		{engine.GrepRequest{Pattern: `"changed to opus"`, Words: engine.AllWords, Order: engine.ByNewest}, said[60]},
-		{engine.GrepRequest{Pattern: "pier table"}, said[59]},
+		{lookup.GrepRequest{Pattern: "model changed to opus"}, said[60]},
+		{lookup.GrepRequest{Pattern: "opus table model changed"}, said[60]},
+		{lookup.GrepRequest{Pattern: "model of a walrus"}, said[61]},
+		{lookup.GrepRequest{Pattern: "walrus model", Words: lookup.AllWords}, said[61]},
+		{lookup.GrepRequest{Pattern: `"changed to opus"`, Words: lookup.AllWords, Order: lookup.ByNewest}, said[60]},
+		{lookup.GrepRequest{Pattern: "pier table"}, said[59]},
 	} {
 		test.request.Conversation = "c"
 		all := grepped(t, e, test.request).Hits
@@ -297,8 +300,8 @@ func TestGrepRanksWhatIsSetAside(t *testing.T) {
 			t.Errorf("%+v: %+v, want %s", test.request, one, test.want)
 		}
 	}
-	only := appended(t, e, engine.AppendRequest{Conversation: "host", Messages: []engine.Message{{Text: "model changed", SetAside: engine.AsideEvent}}}).IDs
-	if hits := grepped(t, e, engine.GrepRequest{Conversation: "host", Pattern: "model"}).Hits; len(hits) != 1 || hits[0].ID != only[0] || hits[0].Score <= 0 {
+	only := appended(t, e, conversation.AppendRequest{Conversation: "host", Messages: []conversation.Message{{Text: "model changed", SetAside: conversation.AsideEvent}}}).IDs
+	if hits := grepped(t, e, lookup.GrepRequest{Conversation: "host", Pattern: "model"}).Hits; len(hits) != 1 || hits[0].ID != only[0] || hits[0].Score <= 0 {
 		t.Errorf("%+v, want the only message", hits)
 	}
 }

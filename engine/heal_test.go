@@ -14,6 +14,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
 )
 
@@ -26,18 +28,18 @@ func TestHeals(t *testing.T) {
 	failed := fmt.Errorf("%w: as a test says", engine.ErrInternal)
 	e.FallIll(failed)
 	equal(t, "memories after a failure", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
-	stored(t, e, engine.RememberRequest{Text: "written after the failure"})
-	if hits := recalled(t, e, engine.RecallQuery{Text: "written after"}); len(hits) == 0 {
+	stored(t, e, memory.RememberRequest{Text: "written after the failure"})
+	if hits := recalled(t, e, recall.Query{Text: "written after"}); len(hits) == 0 {
 		t.Error("what was written after the failure is not found")
 	}
 	e.FallIll(failed)
 	e.HealNotBefore(time.Now().Add(time.Hour))
-	_, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tea"})
+	_, err := e.Recall(t.Context(), recall.Query{Text: "tea"})
 	if !errors.Is(err, engine.ErrInternal) || !strings.Contains(err.Error(), "opened anew in") {
 		t.Errorf("a further failure too soon: %v", err)
 	}
 	e.HealNotBefore(time.Now())
-	if hits := recalled(t, e, engine.RecallQuery{Text: "tea"}); len(hits) == 0 {
+	if hits := recalled(t, e, recall.Query{Text: "tea"}); len(hits) == 0 {
 		t.Error("nothing is found when the pause is over")
 	}
 	s, err := e.Stats(t.Context())
@@ -59,7 +61,7 @@ func TestHealsUnderLoad(t *testing.T) {
 		group.Go(func() {
 			for n := range 30 {
 				id := fmt.Sprintf("mem_%d_%d", w, n)
-				_, err := e.Remember(t.Context(), engine.RememberRequest{ID: id, Text: "number " + id})
+				_, err := e.Remember(t.Context(), memory.RememberRequest{ID: id, Text: "number " + id})
 				switch {
 				case err == nil:
 					mu.Lock()
@@ -68,7 +70,7 @@ func TestHealsUnderLoad(t *testing.T) {
 				case !errors.Is(err, engine.ErrInternal):
 					t.Error(err)
 				}
-				if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "number " + id}); err != nil && !errors.Is(err, engine.ErrInternal) {
+				if _, err := e.Recall(t.Context(), recall.Query{Text: "number " + id}); err != nil && !errors.Is(err, engine.ErrInternal) {
 					t.Error(err)
 				}
 				if n == 10 && w == 0 {
@@ -97,7 +99,7 @@ func limited(path string) error {
 		return err
 	}
 	remember := func(n int) error {
-		_, err := e.Remember(ctx, engine.RememberRequest{Text: strings.Repeat(fmt.Sprintf("number %d ", n), 20)})
+		_, err := e.Remember(ctx, memory.RememberRequest{Text: strings.Repeat(fmt.Sprintf("number %d ", n), 20)})
 		return err
 	}
 	for n := range 200 {
@@ -121,7 +123,7 @@ func limited(path string) error {
 	if !errors.Is(failed, engine.ErrInternal) {
 		return fmt.Errorf("a checkpoint without room: %w", failed)
 	}
-	result, err := e.Recall(ctx, engine.RecallQuery{Text: "number 7"})
+	result, err := e.Recall(ctx, recall.Query{Text: "number 7"})
 	if err != nil || len(result.Hits) == 0 {
 		return fmt.Errorf("recall after a checkpoint that failed: %w", err)
 	}
@@ -166,7 +168,7 @@ func TestReadersAreBounded(t *testing.T) {
 	for range 16 {
 		group.Go(func() {
 			for range 5 {
-				if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tea in the morning"}); err != nil {
+				if _, err := e.Recall(t.Context(), recall.Query{Text: "tea in the morning"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -176,7 +178,7 @@ func TestReadersAreBounded(t *testing.T) {
 	e.Lent(func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if _, err := e.Recall(ctx, engine.RecallQuery{Text: "tea"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := e.Recall(ctx, recall.Query{Text: "tea"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with all readers lent: %v", err)
 		}
 	})
@@ -195,7 +197,7 @@ func TestFailedIsNotWritten(t *testing.T) {
 	scopes, before := e.Scopes(), rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id")
 	lost := errors.New("the disk is on fire")
 	e.FailCommit(lost)
-	if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "never written"}); !errors.Is(err, lost) || !errors.Is(err, engine.ErrInternal) {
+	if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "never written"}); !errors.Is(err, lost) || !errors.Is(err, engine.ErrInternal) {
 		t.Errorf("a COMMIT that failed: %v", err)
 	}
 	equal(t, "memories", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
@@ -203,7 +205,7 @@ func TestFailedIsNotWritten(t *testing.T) {
 		t.Errorf("opened anew %d times, %v", s.Reopened, err)
 	}
 	e.HealNotBefore(time.Now())
-	stored(t, e, engine.RememberRequest{ID: "mem_after", Text: "written after"})
+	stored(t, e, memory.RememberRequest{ID: "mem_after", Text: "written after"})
 	e.FailCommit(lost)
 	if err := e.SetScopes(t.Context(), scope.Scopes{Default: "user:ines"}); !errors.Is(err, lost) {
 		t.Errorf("a COMMIT that failed: %v", err)
@@ -224,16 +226,16 @@ func TestFailedIsTakenBackLater(t *testing.T) {
 	stock(t, e)
 	before := rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id")
 	lift := e.FailCommitForGood(errors.New("the disk is on fire"))
-	if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "never written"}); !errors.Is(err, engine.ErrInternal) || !strings.Contains(err.Error(), "is not known before") {
+	if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "never written"}); !errors.Is(err, engine.ErrInternal) || !strings.Contains(err.Error(), "is not known before") {
 		t.Errorf("a COMMIT that can't be taken back: %v", err)
 	}
-	if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tea"}); !errors.Is(err, engine.ErrInternal) {
+	if _, err := e.Recall(t.Context(), recall.Query{Text: "tea"}); !errors.Is(err, engine.ErrInternal) {
 		t.Errorf("while the disk fails: %v", err)
 	}
 	lift()
 	e.HealNotBefore(time.Now())
 	equal(t, "memories", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
-	stored(t, e, engine.RememberRequest{Text: "written after"})
+	stored(t, e, memory.RememberRequest{Text: "written after"})
 	next := openFile(t, killedCopy(t, e), engine.Options{Embedder: enginetest.Words{}})
 	intact(t, next)
 	equal(t, "memories of the file", int64(len(before)+1), rowsOf(t, next, "SELECT count(*) FROM memories")[0][0].(int64))

@@ -8,17 +8,22 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 const poll = "Read HEARTBEAT.md and follow it. If nothing needs attention, reply HEARTBEAT_OK."
 
 // dialogue makes messages of lines, each of which begins with a letter for its role.
-func dialogue(said ...string) (all []engine.Message) {
+func dialogue(said ...string) (all []conversation.Message) {
 	for _, line := range said {
-		m := engine.Message{Role: map[byte]string{'u': "user", 'a': "assistant", 't': "tool", 's': "system"}[line[0]], Text: line[2:]}
+		m := conversation.Message{Role: map[byte]string{'u': "user", 'a': "assistant", 't': "tool", 's': "system"}[line[0]], Text: line[2:]}
 		if name, ok := strings.CutPrefix(m.Text, "call "); ok {
-			m.Text, m.Blocks = "", []engine.Block{{Type: engine.ToolCallBlock, Tool: "read", Input: fmt.Sprintf(`{"path":%q}`, name)}}
+			m.Text, m.Blocks = "", []conversation.Block{{Type: conversation.ToolCallBlock, Tool: "read", Input: fmt.Sprintf(`{"path":%q}`, name)}}
 		}
 		all = append(all, m)
 	}
@@ -44,28 +49,28 @@ func TestPruneHeartbeats(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
-			ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue(test.lines...)}).IDs
+			ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: dialogue(test.lines...)}).IDs
 			if got := asideOf(t, e, "c"); got != "" {
 				t.Fatalf("without the option %q is set aside", got)
 			}
-			pruned, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "c"})
+			pruned, err := e.PruneHeartbeats(t.Context(), conversation.PruneHeartbeatsRequest{Conversation: "c"})
 			if got := asideOf(t, e, "c"); err != nil || got != test.aside || len(pruned) != len(strings.Fields(test.aside)) {
 				t.Errorf("%v, %v: %q, want %q", pruned, err, got, test.aside)
 			}
-			if again, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "c"}); err != nil || len(again) != 0 {
+			if again, err := e.PruneHeartbeats(t.Context(), conversation.PruneHeartbeatsRequest{Conversation: "c"}); err != nil || len(again) != 0 {
 				t.Errorf("again: %v, %v", again, err)
 			}
-			hits := recalled(t, e, engine.RecallQuery{Text: "HEARTBEAT.md heartbeat_ok", Kinds: []engine.Kind{engine.MessageKind}})
+			hits := recalled(t, e, recall.Query{Text: "HEARTBEAT.md heartbeat_ok", Kinds: []kinds.Kind{kinds.Message}})
 			for i, id := range ids {
 				if slices.Contains(hits, id) == slices.Contains(pruned, id) {
 					t.Errorf("message %d: recalled as if it were not set aside so: %v", i+1, hits)
 				}
 			}
-			next := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u next")})
+			next := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: dialogue("u next")})
 			if all := messagesOf(t, e, "c"); all[len(all)-1].Seq != len(test.lines)+1 || all[len(all)-1].ID != next.IDs[0] {
 				t.Errorf("the next message is %d", all[len(all)-1].Seq)
 			}
-			if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+			if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -74,18 +79,18 @@ func TestPruneHeartbeats(t *testing.T) {
 
 func TestHeartbeatsAreSetAsideAsTheyCome(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{PruneHeartbeats: true}})
-	first := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u Hello", "a Hi", "u "+poll)})
-	second := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("a HEARTBEAT_OK")})
+	e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{PruneHeartbeats: true}})
+	first := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: dialogue("u Hello", "a Hi", "u "+poll)})
+	second := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: dialogue("a HEARTBEAT_OK")})
 	if want := []string{first.IDs[2], second.IDs[0]}; first.Heartbeats != nil || !slices.Equal(second.Heartbeats, want) {
 		t.Errorf("%v, then %v, want %v", first.Heartbeats, second.Heartbeats, want)
 	}
 	if got := contextLine(t, e, "c"); got != "m1@1 m2@2" {
 		t.Errorf("context %q", got)
 	}
-	thinks := engine.Message{Role: "assistant", Key: "a", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "Nothing."}}}
-	third := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: append(dialogue("u "+poll), thinks)})
-	says := added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageKey: "a", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "HEARTBEAT_OK"}}})
+	thinks := conversation.Message{Role: "assistant", Key: "a", Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: "Nothing."}}}
+	third := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: append(dialogue("u "+poll), thinks)})
+	says := added(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageKey: "a", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "HEARTBEAT_OK"}}})
 	if got := contextLine(t, e, "c"); third.Heartbeats != nil || !slices.Equal(says.Heartbeats, third.IDs) || got != "m1@1 m2@2" {
 		t.Errorf("an acknowledgement in a later line: %v, then %v, context %q", third.Heartbeats, says.Heartbeats, got)
 	}
@@ -94,13 +99,13 @@ func TestHeartbeatsAreSetAsideAsTheyCome(t *testing.T) {
 func TestHeartbeatsUnderASummaryStay(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: dialogue("u "+poll, "a call x", "a HEARTBEAT_OK")}).IDs
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: dialogue("u "+poll, "a call x", "a HEARTBEAT_OK")}).IDs
 	madeSummary(t, e, "c", "polled", ids[:2]...)
-	pruned, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "c"})
+	pruned, err := e.PruneHeartbeats(t.Context(), conversation.PruneHeartbeatsRequest{Conversation: "c"})
 	if got := contextLine(t, e, "c"); err != nil || !slices.Equal(pruned, ids[2:]) || got != "polled@1" {
 		t.Errorf("%v, %v, context %q", pruned, err, got)
 	}
-	if _, err := e.PruneHeartbeats(t.Context(), engine.PruneHeartbeatsRequest{Conversation: "none"}); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := e.PruneHeartbeats(t.Context(), conversation.PruneHeartbeatsRequest{Conversation: "none"}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("%v, want ErrNotFound", err)
 	}
 }

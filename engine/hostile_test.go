@@ -14,7 +14,13 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
 )
 
@@ -130,16 +136,16 @@ func (r *rubbish) line(keys ...string) string {
 	return `{"text":"of a line",` + strings.Join(parts, ",") + "}"
 }
 
-func (r *rubbish) memory() engine.RememberRequest {
+func (r *rubbish) memory() memory.RememberRequest {
 	x, y := r.number(), r.number()
-	m := engine.RememberRequest{
+	m := memory.RememberRequest{
 		Text: r.text(), L0: r.word("", "short"), L1: r.word(""), L2: r.word(""), Scope: r.word("", "global", "agent:x", "project:p"), Agent: r.word("", "x"),
-		Category: engine.Category(r.word("", "event", "preference", "fact")), Tier: engine.Tier(r.word("", "core")), State: engine.State(r.word("", "pending")),
-		Layer: engine.Layer(r.word("")), TemporalType: r.word("", "dynamic"), Importance: &x, Confidence: &y, FactKey: r.word(""), Source: r.word("", "legacy"),
+		Category: memory.Category(r.word("", "event", "preference", "fact")), Tier: memory.Tier(r.word("", "core")), State: memory.State(r.word("", "pending")),
+		Layer: memory.Layer(r.word("")), TemporalType: r.word("", "dynamic"), Importance: &x, Confidence: &y, FactKey: r.word(""), Source: r.word("", "legacy"),
 		CreatedAt: r.time(), ValidFrom: r.time(), ValidUntil: r.time(), SourceSession: r.word(""), ID: r.word("", "", "mem_taken"), Key: r.word("", "taken"), Unique: r.IntN(2) == 0,
 	}
 	if r.IntN(4) == 0 {
-		m.Relations = []engine.Relation{{Type: r.word("about"), TargetID: r.word("mem_x")}}
+		m.Relations = []memory.Relation{{Type: r.word("about"), TargetID: r.word("mem_x")}}
 		m.Contexts = r.texts()
 		m.Extra = map[string]any{r.text(): r.value(3)}
 	}
@@ -171,7 +177,7 @@ func TestHostileInput(t *testing.T) {
 	messageKeys := []string{"conversation", "text", "time", "role", "speaker", "key", "session", "caption"}
 	id := "mem_none"
 	for r.made < strange {
-		batch := make([]engine.RememberRequest, 10)
+		batch := make([]memory.RememberRequest, 10)
 		for i := range batch {
 			batch[i] = r.memory()
 		}
@@ -188,50 +194,50 @@ func TestHostileInput(t *testing.T) {
 			lines.WriteString(r.line(memoryKeys...) + "\n")
 			talk.WriteString(r.line(messageKeys...) + "\n")
 		}
-		imported, err := e.Import(ctx, strings.NewReader(lines.String()), engine.ImportRequest{Agent: r.word("", "x"), Scope: r.word("", "global")})
+		imported, err := e.Import(ctx, strings.NewReader(lines.String()), interchange.ImportRequest{Agent: r.word("", "x"), Scope: r.word("", "global")})
 		check("Import", err)
 		if imported == nil {
 			t.Fatal("Import gave nothing")
 		}
-		_, err = e.ImportMessages(ctx, strings.NewReader(talk.String()), engine.ImportRequest{Agent: r.word("", "x"), Scope: r.word("", "global")})
+		_, err = e.ImportMessages(ctx, strings.NewReader(talk.String()), interchange.ImportRequest{Agent: r.word("", "x"), Scope: r.word("", "global")})
 		check("ImportMessages", err)
 		text := r.text()
-		update := engine.UpdateRequest{ID: r.word(id), Agent: r.word(""), Extra: map[string]any{r.text(): r.value(2)}}
+		update := memory.UpdateRequest{ID: r.word(id), Agent: r.word(""), Extra: map[string]any{r.text(): r.value(2)}}
 		if r.IntN(2) == 0 {
 			update.Text, update.Scope = &text, &text
 		}
 		_, err = e.Update(ctx, update)
 		check("Update", err)
-		_, err = e.Get(ctx, engine.GetRequest{ID: r.word(id, engine.ShortID(id)), Agent: r.word("")})
+		_, err = e.Get(ctx, memory.GetRequest{ID: r.word(id, ids.Short(id)), Agent: r.word("")})
 		check("Get", err)
-		_, err = e.Append(ctx, engine.AppendRequest{Conversation: r.text(), Scope: r.word("", "global"), Agent: r.word(""), Messages: []engine.Message{
+		_, err = e.Append(ctx, conversation.AppendRequest{Conversation: r.text(), Scope: r.word("", "global"), Agent: r.word(""), Messages: []conversation.Message{
 			{Text: r.text(), Role: r.word("", "tool"), Speaker: r.word("", "Ines"), Key: r.word(""), Session: r.word(""), Caption: r.word(""), SaidAt: r.time()}}})
 		check("Append", err)
-		_, err = e.Messages(ctx, engine.MessagesRequest{Conversation: r.text(), Agent: r.word(""), From: int(r.Int64()), Limit: r.IntN(200) - 50})
+		_, err = e.Messages(ctx, conversation.MessagesRequest{Conversation: r.text(), Agent: r.word(""), From: int(r.Int64()), Limit: r.IntN(200) - 50})
 		check("Messages", err)
 		_, err = e.Conversations(ctx, r.text())
 		check("Conversations", err)
-		_, err = e.List(ctx, engine.ListRequest{Agent: r.word(""), Scopes: r.texts(), Standing: r.word("", "any"), Since: r.time(), Until: r.time(), Limit: r.IntN(200) - 50, Offset: r.IntN(9) - 1})
+		_, err = e.List(ctx, memory.ListRequest{Agent: r.word(""), Scopes: r.texts(), Standing: r.word("", "any"), Since: r.time(), Until: r.time(), Limit: r.IntN(200) - 50, Offset: r.IntN(9) - 1})
 		check("List", err)
-		_, err = e.Recall(ctx, engine.RecallQuery{Text: r.text(), Agent: r.word(""), Scopes: r.texts(), Conversations: r.texts(), Since: r.time(), Until: r.time(), AsOf: r.time(),
-			Limit: 1 + r.IntN(50), Mode: engine.Mode(r.word("", "vector", "lexical")), WeightSet: r.word(""), TagPrefixes: r.texts(), Expand: r.IntN(2) == 0, Adaptive: r.IntN(2) == 0, Kinds: engine.Kinds()})
+		_, err = e.Recall(ctx, recall.Query{Text: r.text(), Agent: r.word(""), Scopes: r.texts(), Conversations: r.texts(), Since: r.time(), Until: r.time(), AsOf: r.time(),
+			Limit: 1 + r.IntN(50), Mode: recall.Mode(r.word("", "vector", "lexical")), WeightSet: r.word(""), TagPrefixes: r.texts(), Expand: r.IntN(2) == 0, Adaptive: r.IntN(2) == 0, Kinds: kinds.All()})
 		check("Recall", err)
 		_, err = e.Query(ctx, r.text(), 10)
 		check("Query", err)
 		_, err = e.Query(ctx, "SELECT '"+r.text()+"' "+r.text(), 10)
 		check("Query", err)
 		check("SetScopes", e.SetScopes(ctx, scope.Scopes{Default: r.word(""), Definitions: map[string]string{r.word("team"): r.text()}, Access: map[string][]string{r.word("y"): {r.word("global")}}}))
-		check("SetWeights", e.SetWeights(ctx, r.word("own"), engine.MemoryWeights()))
+		check("SetWeights", e.SetWeights(ctx, r.word("own"), recall.MemoryWeights()))
 		check("ResetWeights", e.ResetWeights(ctx, r.text()))
 		check("Snapshot", e.Snapshot(ctx, t.TempDir()+"\x00"+r.text()))
-		_, err = e.Export(ctx, io.Discard, engine.ExportRequest{Agent: r.word(""), Scopes: r.texts()})
+		_, err = e.Export(ctx, io.Discard, memory.ExportRequest{Agent: r.word(""), Scopes: r.texts()})
 		check("Export", err)
 		if r.IntN(4) == 0 {
-			_, err = e.Supersede(ctx, engine.SupersedeRequest{ID: r.word(id), By: r.memory()})
+			_, err = e.Supersede(ctx, memory.SupersedeRequest{ID: r.word(id), By: r.memory()})
 			check("Supersede", err)
-			_, err = e.Forget(ctx, engine.ForgetRequest{ID: r.word(id), Agent: r.word(""), Reason: r.word("")})
+			_, err = e.Forget(ctx, memory.ForgetRequest{ID: r.word(id), Agent: r.word(""), Reason: r.word("")})
 			check("Forget", err)
-			_, err = e.Purge(ctx, engine.ForgetRequest{ID: r.word(id), Agent: r.word("")})
+			_, err = e.Purge(ctx, memory.ForgetRequest{ID: r.word(id), Agent: r.word("")})
 			check("Purge", err)
 		}
 		if t.Failed() {
@@ -252,7 +258,7 @@ func faithful(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	intact(t, e)
 	var first, second bytes.Buffer
-	n, err := e.Export(t.Context(), &first, engine.ExportRequest{})
+	n, err := e.Export(t.Context(), &first, memory.ExportRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,11 +266,11 @@ func faithful(t *testing.T, e *engine.Engine) {
 		t.Fatal(err)
 	}
 	other := enginetest.Open(t, engine.Options{})
-	imported, err := other.Import(t.Context(), bytes.NewReader(first.Bytes()), engine.ImportRequest{})
+	imported, err := other.Import(t.Context(), bytes.NewReader(first.Bytes()), interchange.ImportRequest{})
 	if err != nil || imported.Created != n {
 		t.Errorf("%d memories exported, imported %d, faults %.2000v, %v", n, imported.Created, imported.Faults, err)
 	}
-	if _, err := other.Export(t.Context(), &second, engine.ExportRequest{}); err != nil {
+	if _, err := other.Export(t.Context(), &second, memory.ExportRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if first.String() != second.String() {
@@ -301,17 +307,17 @@ func TestDeepAndLong(t *testing.T) {
 		strings.Repeat("[", 200_000), `{"text":"x","a":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}", `{"text":"x","metadata":` + strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000) + "}",
 		`{"text":"` + strings.Repeat("x", 3_000_000) + `"}`, `{"text":"` + strings.Repeat("word ", 200_000) + `"}`, `{"text":"x","b":1` + strings.Repeat("0", 100_000) + "}",
 	} {
-		if _, err := e.Import(ctx, strings.NewReader(line), engine.ImportRequest{}); err != nil {
+		if _, err := e.Import(ctx, strings.NewReader(line), interchange.ImportRequest{}); err != nil {
 			t.Errorf("%.40q…: %.300v", line, err)
 		}
 	}
-	all, err := e.List(ctx, engine.ListRequest{})
+	all, err := e.List(ctx, memory.ListRequest{})
 	if err != nil || len(all) == 0 {
 		t.Fatal(all, err)
 	}
 	for _, m := range all {
 		key := "touched"
-		if _, err := e.Update(ctx, engine.UpdateRequest{ID: m.ID, Extra: map[string]any{key: true}}); err != nil {
+		if _, err := e.Update(ctx, memory.UpdateRequest{ID: m.ID, Extra: map[string]any{key: true}}); err != nil {
 			t.Errorf("update of %.40q…: %.300v", m.Text, err)
 		}
 	}

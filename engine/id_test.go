@@ -8,41 +8,45 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // writingVerbs are verbs that make ids or tell the time, each on a file that has a memory mem_here and a conversation "talk".
 var writingVerbs = map[string]func(t *testing.T, e *engine.Engine) error{
 	"remember": func(t *testing.T, e *engine.Engine) error {
-		_, err := e.Remember(t.Context(), engine.RememberRequest{Text: "a boat"})
+		_, err := e.Remember(t.Context(), memory.RememberRequest{Text: "a boat"})
 		return err
 	},
 	"import": func(t *testing.T, e *engine.Engine) error {
-		r, err := e.Import(t.Context(), strings.NewReader(`{"text":"a boat"}`), engine.ImportRequest{})
+		r, err := e.Import(t.Context(), strings.NewReader(`{"text":"a boat"}`), interchange.ImportRequest{})
 		if err == nil && len(r.Faults) > 0 {
 			err = fmt.Errorf("%w: %s", engine.ErrInvalid, r.Faults[0].Err)
 		}
 		return err
 	},
 	"supersede": func(t *testing.T, e *engine.Engine) error {
-		_, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "mem_here", By: engine.RememberRequest{Text: "a ship"}})
+		_, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "mem_here", By: memory.RememberRequest{Text: "a ship"}})
 		return err
 	},
 	"append": func(t *testing.T, e *engine.Engine) error {
-		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "hello"}}})
+		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "hello"}}})
 		return err
 	},
 	"append to a new conversation": func(t *testing.T, e *engine.Engine) error {
-		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "hello"}}})
+		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "other", Messages: []conversation.Message{{Text: "hello"}}})
 		return err
 	},
 	"append a file": func(t *testing.T, e *engine.Engine) error {
-		_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk",
-			Messages: []engine.Message{{Blocks: []engine.Block{{Type: engine.FileBlock, FileName: "a", MIME: "a/b", Data: []byte{1, 2}}}}}})
+		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk",
+			Messages: []conversation.Message{{Blocks: []conversation.Block{{Type: conversation.FileBlock, FileName: "a", MIME: "a/b", Data: []byte{1, 2}}}}}})
 		return err
 	},
 	"new session": func(t *testing.T, e *engine.Engine) error {
-		_, err := e.ResetSession(t.Context(), engine.ArchiveRequest{Conversation: "talk"})
+		_, err := e.ResetSession(t.Context(), conversation.ArchiveRequest{Conversation: "talk"})
 		return err
 	},
 }
@@ -72,7 +76,7 @@ func TestBadIDs(t *testing.T) {
 				intact(t, e)
 				equal(t, name, before, rowsOf(t, e, everyRow))
 			}
-			if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "afterwards"}); err != nil {
+			if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "afterwards"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -90,15 +94,15 @@ func TestBadClocks(t *testing.T) {
 			before := written(t, e)
 			verbs := map[string]func(t *testing.T, e *engine.Engine) error{
 				"forget": func(t *testing.T, e *engine.Engine) error {
-					_, err := e.Forget(t.Context(), engine.ForgetRequest{ID: "mem_here"})
+					_, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "mem_here"})
 					return err
 				},
 				"update": func(t *testing.T, e *engine.Engine) error {
-					_, err := e.Update(t.Context(), engine.UpdateRequest{ID: "mem_here", Text: pointer("is there")})
+					_, err := e.Update(t.Context(), memory.UpdateRequest{ID: "mem_here", Text: pointer("is there")})
 					return err
 				},
 				"recall": func(t *testing.T, e *engine.Engine) error {
-					_, err := e.Recall(t.Context(), engine.RecallQuery{Text: "here"})
+					_, err := e.Recall(t.Context(), recall.Query{Text: "here"})
 					return err
 				},
 			}
@@ -128,9 +132,9 @@ const everyRow = `SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM
 // written puts into a file what the verbs speak of, and large files, so that an id of each sort is taken.
 func written(t *testing.T, e *engine.Engine) [][]any {
 	t.Helper()
-	stored(t, e, engine.RememberRequest{ID: "mem_here", Text: "is here"})
-	stored(t, e, engine.RememberRequest{ID: "mem_taken1", Text: "has an id that will be given again"})
-	appended(t, e, engine.AppendRequest{Conversation: "talk",
-		Messages: []engine.Message{{Blocks: []engine.Block{{Type: engine.FileBlock, FileName: "b", MIME: "a/b", Data: []byte{3, 4}}}}}})
+	stored(t, e, memory.RememberRequest{ID: "mem_here", Text: "is here"})
+	stored(t, e, memory.RememberRequest{ID: "mem_taken1", Text: "has an id that will be given again"})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk",
+		Messages: []conversation.Message{{Blocks: []conversation.Block{{Type: conversation.FileBlock, FileName: "b", MIME: "a/b", Data: []byte{3, 4}}}}}})
 	return rowsOf(t, e, everyRow)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // TestImportOfWhatWasSaid: a line that has neither id nor key is known where its text, scope, category and time are; one without a time, at any.
@@ -30,9 +32,9 @@ func TestImportOfWhatWasSaid(t *testing.T) {
 		`{"text": "tea", "id": "mem_tea"}`,
 		`{"text": "Tea"}`,
 	}, "\n")
-	imported(t, e, lines, engine.Imported{Lines: 10, Created: 8, Known: 2})
+	imported(t, e, lines, interchange.Imported{Lines: 10, Created: 8, Known: 2})
 	clock.advance(time.Hour)
-	imported(t, e, lines, engine.Imported{Lines: 10, Known: 10})
+	imported(t, e, lines, interchange.Imported{Lines: 10, Known: 10})
 	first := exported(t, e)
 
 	// What was forgotten or superseded since stays so; what was purged, or says something else now, is new.
@@ -40,26 +42,26 @@ func TestImportOfWhatWasSaid(t *testing.T) {
 	for _, m := range listed(t, e) {
 		ids[fmt.Sprint(m.Text, " ", m.Scope, " ", m.Category)] = m.ID
 	}
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: ids["tea user:ines pattern"]}); err != nil {
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: ids["tea user:ines pattern"]}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: ids["tea global event"], By: engine.RememberRequest{Text: "coffee"}}); err != nil {
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: ids["tea global event"], By: memory.RememberRequest{Text: "coffee"}}); err != nil {
 		t.Fatal(err)
 	}
-	imported(t, e, lines, engine.Imported{Lines: 10, Known: 10})
-	if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: ids["Tea global pattern"]}); err != nil {
+	imported(t, e, lines, interchange.Imported{Lines: 10, Known: 10})
+	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: ids["Tea global pattern"]}); err != nil {
 		t.Fatal(err)
 	}
-	imported(t, e, lines, engine.Imported{Lines: 10, Created: 1, Known: 9})
+	imported(t, e, lines, interchange.Imported{Lines: 10, Created: 1, Known: 9})
 
 	other := enginetest.Open(t, engine.Options{})
-	imported(t, other, first, engine.Imported{Lines: 8, Created: 8})
-	imported(t, other, lines, engine.Imported{Lines: 10, Known: 10})
+	imported(t, other, first, interchange.Imported{Lines: 8, Created: 8})
+	imported(t, other, lines, interchange.Imported{Lines: 10, Known: 10})
 }
 
-func listed(t *testing.T, e *engine.Engine) []*engine.Memory {
+func listed(t *testing.T, e *engine.Engine) []*memory.Memory {
 	t.Helper()
-	all, err := e.List(t.Context(), engine.ListRequest{Standing: "any", Limit: 1000})
+	all, err := e.List(t.Context(), memory.ListRequest{Standing: "any", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,14 +75,14 @@ func TestImportTakesDefaults(t *testing.T) {
 	plain := fromLine(t, e, `{"id": "mem_plain", "text": "x"}`)
 	for i, test := range []struct {
 		line, field, want string // beside "text": "x"
-		change            func(m *engine.Memory)
+		change            func(m *memory.Memory)
 	}{
-		{`"category": "opinion"`, "category", `category is "opinion"; allowed: profile, preference`, func(m *engine.Memory) { m.SourceCategory = "opinion" }},
+		{`"category": "opinion"`, "category", `category is "opinion"; allowed: profile, preference`, func(m *memory.Memory) { m.SourceCategory = "opinion" }},
 		{`"category": 7`, "category", `category is 7; allowed: text`, nil},
-		{`"source_category": "opinion"`, "source_category", `source_category is "opinion"; allowed: profile`, func(m *engine.Memory) { m.SourceCategory = "opinion" }},
+		{`"source_category": "opinion"`, "source_category", `source_category is "opinion"; allowed: profile`, func(m *memory.Memory) { m.SourceCategory = "opinion" }},
 		{`"memory_category": "opinion"`, "memory_category", `memory_category is "opinion"; allowed: profile`, nil},
-		{`"category": "decision", "metadata": {"memory_category": []}`, "memory_category", `memory_category is []; allowed: profile`, func(m *engine.Memory) {
-			m.Category, m.SourceCategory, m.Layer = engine.Event, "decision", engine.DurableLayer
+		{`"category": "decision", "metadata": {"memory_category": []}`, "memory_category", `memory_category is []; allowed: profile`, func(m *memory.Memory) {
+			m.Category, m.SourceCategory, m.Layer = memory.Event, "decision", memory.DurableLayer
 		}},
 		{`"scope": "team:x"`, "scope", `bad scope: "team:x"; allowed: global, agent:x`, nil},
 		{`"tier": "hot"`, "tier", `tier is "hot"; allowed: core, working, peripheral`, nil},
@@ -95,9 +97,9 @@ func TestImportTakesDefaults(t *testing.T) {
 		{`"access_count": -1`, "access_count", `access_count is -1; allowed: 0 or more`, nil},
 		{`"timestamp": "soon"`, "timestamp", `timestamp is "soon"; allowed: RFC 3339`, nil},
 		{`"valid_until": true`, "valid_until", `valid_until is true; allowed: RFC 3339`, nil},
-		{`"contexts": ["work", 1]`, "contexts", `contexts is ["work",1]; allowed: a list of texts`, func(m *engine.Memory) { m.Contexts = []string{"work"} }},
-		{`"relations": ["y", {"type": "about", "target_id": "mem_y"}]`, "relations", `a list of objects with a type and a target_id`, func(m *engine.Memory) {
-			m.Relations = []engine.Relation{{Type: "about", TargetID: "mem_y"}}
+		{`"contexts": ["work", 1]`, "contexts", `contexts is ["work",1]; allowed: a list of texts`, func(m *memory.Memory) { m.Contexts = []string{"work"} }},
+		{`"relations": ["y", {"type": "about", "target_id": "mem_y"}]`, "relations", `a list of objects with a type and a target_id`, func(m *memory.Memory) {
+			m.Relations = []memory.Relation{{Type: "about", TargetID: "mem_y"}}
 		}},
 		{`"sources": "all"`, "sources", `sources is "all"; allowed: a list`, nil},
 		{`"metadata": "{oops"`, "metadata", `metadata is "{oops"; allowed: an object`, nil},
@@ -105,11 +107,11 @@ func TestImportTakesDefaults(t *testing.T) {
 	} {
 		id := fmt.Sprint("mem_", i)
 		line := fmt.Sprintf(`{"id": %q, "text": "x", %s}`, id, test.line)
-		got, err := e.Import(t.Context(), strings.NewReader(line), engine.ImportRequest{Strict: true})
+		got, err := e.Import(t.Context(), strings.NewReader(line), interchange.ImportRequest{Strict: true})
 		if err != nil || len(got.Faults) != 1 || !strings.Contains(got.Faults[0].Err, test.want) || got.Created != 0 || got.Defaulted != nil {
 			t.Errorf("strict %s: %+v, %v: want %s", test.line, got, err, test.want)
 		}
-		imported(t, e, line, engine.Imported{Lines: 1, Created: 1, Defaulted: map[string]int{test.field: 1}})
+		imported(t, e, line, interchange.Imported{Lines: 1, Created: 1, Defaulted: map[string]int{test.field: 1}})
 		want := *plain
 		want.ID = id
 		if test.change != nil {
@@ -120,13 +122,13 @@ func TestImportTakesDefaults(t *testing.T) {
 		}
 	}
 	// An id that can't be one gives way to a new one; what says nothing usable is left out, however lenient the import.
-	imported(t, e, `{"id": "?", "text": "a boat"}`+"\n"+`{"id": 7, "text": "a boat"}`, engine.Imported{Lines: 2, Created: 1, Known: 1, Defaulted: map[string]int{"id": 2}})
-	got, err := e.Import(t.Context(), strings.NewReader(`{"text": 7, "tier": "hot"}`+"\n"+`{"tier": "hot"}`), engine.ImportRequest{})
+	imported(t, e, `{"id": "?", "text": "a boat"}`+"\n"+`{"id": 7, "text": "a boat"}`, interchange.Imported{Lines: 2, Created: 1, Known: 1, Defaulted: map[string]int{"id": 2}})
+	got, err := e.Import(t.Context(), strings.NewReader(`{"text": 7, "tier": "hot"}`+"\n"+`{"tier": "hot"}`), interchange.ImportRequest{})
 	if err != nil || len(got.Faults) != 2 || got.Defaulted != nil {
 		t.Errorf("%+v, %v: want two faults and nothing counted", got, err)
 	}
 	// A scope that another takes the place of need not be one.
-	got, err = e.Import(t.Context(), strings.NewReader(`{"text": "elsewhere", "scope": "team:x"}`), engine.ImportRequest{Scope: "user:ines", Strict: true})
+	got, err = e.Import(t.Context(), strings.NewReader(`{"text": "elsewhere", "scope": "team:x"}`), interchange.ImportRequest{Scope: "user:ines", Strict: true})
 	if err != nil || got.Created != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -134,7 +136,7 @@ func TestImportTakesDefaults(t *testing.T) {
 
 func TestUnmarshalRefuses(t *testing.T) {
 	t.Parallel()
-	var m engine.Memory
+	var m memory.Memory
 	if err := json.Unmarshal([]byte(`{"text": "x", "tier": "hot"}`), &m); err == nil || !strings.Contains(err.Error(), `tier is "hot"; allowed: core, working, peripheral`) {
 		t.Errorf("%v, want it to name the tier", err)
 	}
@@ -156,16 +158,16 @@ func TestImportOfMem0(t *testing.T) {
 		strings.NewReplacer("\n   ", " ", "},\n", "}\n").Replace(mem0Rows),
 	} {
 		e := enginetest.Open(t, engine.Options{})
-		imported(t, e, written, engine.Imported{Lines: 3, Created: 3, Defaulted: map[string]int{"category": 1}})
-		imported(t, e, written, engine.Imported{Lines: 3, Known: 3, Defaulted: map[string]int{"category": 1}})
+		imported(t, e, written, interchange.Imported{Lines: 3, Created: 3, Defaulted: map[string]int{"category": 1}})
+		imported(t, e, written, interchange.Imported{Lines: 3, Known: 3, Defaulted: map[string]int{"category": 1}})
 		m := gotten(t, e, "892db2ae-06d9-49e5-8b3e-585ef9b85b8e")
 		at := time.Date(2026, 1, 1, 8, 0, 0, 123456000, time.UTC)
-		equal(t, "the memory", engine.Memory{
-			ID: m.ID, Text: "Likes to play cricket", Scope: "user:ines", Category: engine.Pattern, SourceCategory: "hobbies", Tier: engine.Working, State: engine.Confirmed,
-			Layer: engine.WorkingLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: at, ValidFrom: at, RecordedAt: noon, UpdatedAt: noon, Source: "legacy",
+		equal(t, "the memory", memory.Memory{
+			ID: m.ID, Text: "Likes to play cricket", Scope: "user:ines", Category: memory.Pattern, SourceCategory: "hobbies", Tier: memory.Working, State: memory.Confirmed,
+			Layer: memory.WorkingLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: at, ValidFrom: at, RecordedAt: noon, UpdatedAt: noon, Source: "legacy",
 			SourceSession: "run-7", Extra: map[string]any{"hash": "9f3a", "user_id": "ines", "agent_id": "scout", "topic": "sport", "mem0_key": "k", "mem0_hash": "other"},
 		}, *m)
-		if m := gotten(t, e, "0a1b"); m.Scope != "agent:scout" || m.Category != engine.Entity || m.Extra["mem0_key"] != "k" {
+		if m := gotten(t, e, "0a1b"); m.Scope != "agent:scout" || m.Category != memory.Entity || m.Extra["mem0_key"] != "k" {
 			t.Errorf("the agent's: %+v", m)
 		}
 	}
@@ -176,22 +178,22 @@ func TestImportOfAnArray(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, written string
-		want          engine.Imported
+		want          interchange.Imported
 		faults        []string // line and what the error begins with
 	}{
-		{"empty", " [ ] ", engine.Imported{}, nil},
-		{"no results", `{"results": []}`, engine.Imported{}, nil},
-		{"on one line", `[{"text": "a"}, {"text": "b"}, {"tier": "hot"}]`, engine.Imported{Lines: 3, Created: 2}, []string{"1 element 3: invalid request: text"}},
-		{"over lines", "[\n{\"text\":\n \"a\"}\n,\n7,\n{\"text\": \"b\"}]", engine.Imported{Lines: 3, Created: 2}, []string{"5 element 2: json"}},
-		{"with lines after it", "[{\"text\": \"a\"},\n{\"text\": \"b\"}]\n{\"text\": \"c\"}\nrubbish", engine.Imported{Lines: 4, Created: 3}, []string{"4 invalid character"}},
-		{"broken", "[{\"text\": \"a\"},\n{\"text\": \"b\"},\n{\"text\" \"c\"},\n{\"text\": \"d\"}]", engine.Imported{Lines: 3, Created: 2}, []string{"3 element 3: invalid request: invalid character"}},
-		{"cut off in an element", "[{\"text\": \"a\"},\n{\"text\": \"b", engine.Imported{Lines: 2, Created: 1}, []string{"2 element 2: invalid request: unexpected end of JSON input; nothing is read"}},
-		{"cut off between elements", "[{\"text\": \"a\"},\n", engine.Imported{Lines: 2, Created: 1}, []string{"2 element 2: invalid request: unexpected end of JSON input"}},
-		{"cut off after the results", `{"results": [{"text": "a"}]`, engine.Imported{Lines: 2, Created: 1}, []string{"1 element 2: invalid request: unexpected end of JSON input"}},
-		{"a line that is one", "{\"text\": \"a\"}\n[{\"text\": \"b\"}]", engine.Imported{Lines: 2, Created: 1}, []string{"2 json: "}},
+		{"empty", " [ ] ", interchange.Imported{}, nil},
+		{"no results", `{"results": []}`, interchange.Imported{}, nil},
+		{"on one line", `[{"text": "a"}, {"text": "b"}, {"tier": "hot"}]`, interchange.Imported{Lines: 3, Created: 2}, []string{"1 element 3: invalid request: text"}},
+		{"over lines", "[\n{\"text\":\n \"a\"}\n,\n7,\n{\"text\": \"b\"}]", interchange.Imported{Lines: 3, Created: 2}, []string{"5 element 2: json"}},
+		{"with lines after it", "[{\"text\": \"a\"},\n{\"text\": \"b\"}]\n{\"text\": \"c\"}\nrubbish", interchange.Imported{Lines: 4, Created: 3}, []string{"4 invalid character"}},
+		{"broken", "[{\"text\": \"a\"},\n{\"text\": \"b\"},\n{\"text\" \"c\"},\n{\"text\": \"d\"}]", interchange.Imported{Lines: 3, Created: 2}, []string{"3 element 3: invalid request: invalid character"}},
+		{"cut off in an element", "[{\"text\": \"a\"},\n{\"text\": \"b", interchange.Imported{Lines: 2, Created: 1}, []string{"2 element 2: invalid request: unexpected end of JSON input; nothing is read"}},
+		{"cut off between elements", "[{\"text\": \"a\"},\n", interchange.Imported{Lines: 2, Created: 1}, []string{"2 element 2: invalid request: unexpected end of JSON input"}},
+		{"cut off after the results", `{"results": [{"text": "a"}]`, interchange.Imported{Lines: 2, Created: 1}, []string{"1 element 2: invalid request: unexpected end of JSON input"}},
+		{"a line that is one", "{\"text\": \"a\"}\n[{\"text\": \"b\"}]", interchange.Imported{Lines: 2, Created: 1}, []string{"2 json: "}},
 	} {
 		e := enginetest.Open(t, engine.Options{})
-		got, err := e.Import(t.Context(), strings.NewReader(test.written), engine.ImportRequest{})
+		got, err := e.Import(t.Context(), strings.NewReader(test.written), interchange.ImportRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 const talk = `{"conversation": "a", "session": "s1", "role": "user", "speaker": "Ines", "text": "Good morning", "time": "2026-01-01T08:00:00Z"}
@@ -22,7 +26,7 @@ const talk = `{"conversation": "a", "session": "s1", "role": "user", "speaker": 
 {"conversation": "a", "text": "ok"}
 `
 
-func messagesImported(t *testing.T, e *engine.Engine, lines string, q engine.ImportRequest, want engine.Imported) {
+func messagesImported(t *testing.T, e *engine.Engine, lines string, q interchange.ImportRequest, want interchange.Imported) {
 	t.Helper()
 	got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), q)
 	if diff := cmp.Diff(&want, got); err != nil || diff != "" {
@@ -30,9 +34,9 @@ func messagesImported(t *testing.T, e *engine.Engine, lines string, q engine.Imp
 	}
 }
 
-func messagesOf(t *testing.T, e *engine.Engine, conversation string) []*engine.Message {
+func messagesOf(t *testing.T, e *engine.Engine, talk string) []*conversation.Message {
 	t.Helper()
-	all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: conversation})
+	all, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: talk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,31 +46,31 @@ func messagesOf(t *testing.T, e *engine.Engine, conversation string) []*engine.M
 func TestImportMessages(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
-	messagesImported(t, e, talk, engine.ImportRequest{DryRun: true}, engine.Imported{Lines: 6})
+	messagesImported(t, e, talk, interchange.ImportRequest{DryRun: true}, interchange.Imported{Lines: 6})
 	if all, err := e.Conversations(t.Context(), ""); err != nil || len(all) != 0 {
 		t.Fatalf("a dry run made %v, %v", all, err)
 	}
-	messagesImported(t, e, talk, engine.ImportRequest{Scope: "user:ines"}, engine.Imported{Lines: 6, Created: 6})
+	messagesImported(t, e, talk, interchange.ImportRequest{Scope: "user:ines"}, interchange.Imported{Lines: 6, Created: 6})
 	morning := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
-	want := []*engine.Message{
+	want := []*conversation.Message{
 		{Seq: 1, Session: "s1", Role: "user", Speaker: "Ines", Text: "Good morning", SaidAt: morning, Tokens: 3},
 		{Seq: 2, Session: "s1", Role: "assistant", Speaker: "Scout", Text: "Good morning", SaidAt: morning.Add(time.Minute), Tokens: 3},
 		{Seq: 3, Session: "s2", Role: "user", Caption: "a photo of fog", SaidAt: morning.Add(2 * time.Hour), Tokens: 4},
 		{Seq: 4, Role: "user", Text: "ok", SaidAt: noon, Tokens: 1},
 		{Seq: 5, Role: "user", Text: "ok", SaidAt: noon, Tokens: 1},
 	}
-	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "Tokens")
+	given := cmpopts.IgnoreFields(conversation.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "Tokens")
 	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if b := messagesOf(t, e, "b"); len(b) != 1 || b[0].Key != "k1" || !b[0].SaidAt.Equal(morning) {
 		t.Errorf("the other conversation: %+v", b)
 	}
-	messagesImported(t, e, talk, engine.ImportRequest{Scope: "user:ines"}, engine.Imported{Lines: 6, Known: 6})
+	messagesImported(t, e, talk, interchange.ImportRequest{Scope: "user:ines"}, interchange.Imported{Lines: 6, Known: 6})
 	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {
 		t.Errorf("after a second import (-want +got):\n%s", diff)
 	}
-	if got := recalled(t, e, engine.RecallQuery{Text: "photo of the fog", Kinds: []engine.Kind{engine.MessageKind}}); len(got) == 0 || got[0] != messagesOf(t, e, "a")[2].ID {
+	if got := recalled(t, e, recall.Query{Text: "photo of the fog", Kinds: []kinds.Kind{kinds.Message}}); len(got) == 0 || got[0] != messagesOf(t, e, "a")[2].ID {
 		t.Errorf("recall of a caption: %v", got)
 	}
 }
@@ -75,10 +79,10 @@ func TestImportMessagesHalfwayThenWhole(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	lines := strings.SplitAfter(talk, "\n")
-	messagesImported(t, e, strings.Join(lines[:6], ""), engine.ImportRequest{}, engine.Imported{Lines: 5, Created: 5})
-	messagesImported(t, e, talk, engine.ImportRequest{}, engine.Imported{Lines: 6, Created: 1, Known: 5})
+	messagesImported(t, e, strings.Join(lines[:6], ""), interchange.ImportRequest{}, interchange.Imported{Lines: 5, Created: 5})
+	messagesImported(t, e, talk, interchange.ImportRequest{}, interchange.Imported{Lines: 6, Created: 1, Known: 5})
 	longer := talk + `{"conversation": "a", "text": "ok"}` + "\n" + `{"conversation": "c", "text": "ok"}`
-	messagesImported(t, e, longer, engine.ImportRequest{}, engine.Imported{Lines: 8, Created: 2, Known: 6})
+	messagesImported(t, e, longer, interchange.ImportRequest{}, interchange.Imported{Lines: 8, Created: 2, Known: 6})
 	var seqs []int
 	for _, m := range messagesOf(t, e, "a") {
 		seqs = append(seqs, m.Seq)
@@ -103,7 +107,7 @@ func TestImportMessagesReportsLines(t *testing.T) {
 	}, "\n")
 	words := map[int]string{2: "text", 3: "conversation", 4: `role is "ghost"; allowed: user, assistant, system, tool`, 5: `time is "soon"; allowed: RFC 3339`, 6: "text", 7: "invalid", 8: "more than one JSON value"}
 	e := enginetest.Open(t, engine.Options{})
-	got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), engine.ImportRequest{})
+	got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), interchange.ImportRequest{})
 	if err != nil || got.Lines != 9 || got.Created != 2 || len(got.Faults) != len(words) {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -124,8 +128,8 @@ func TestImportMessagesInManyTransactions(t *testing.T) {
 		fmt.Fprintf(&b, `{"conversation": "c", "text": "turn %d"}`+"\n", i)
 	}
 	e := enginetest.Open(t, engine.Options{})
-	messagesImported(t, e, b.String(), engine.ImportRequest{}, engine.Imported{Lines: 2500, Created: 2500})
-	all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c", From: 2499, Limit: 10})
+	messagesImported(t, e, b.String(), interchange.ImportRequest{}, interchange.Imported{Lines: 2500, Created: 2500})
+	all, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "c", From: 2499, Limit: 10})
 	if err != nil || len(all) != 2 || all[1].Text != "turn 2499" || all[1].Seq != 2500 {
 		t.Errorf("%v, %v", all, err)
 	}
@@ -144,18 +148,18 @@ func TestImportMessagesWithBlocks(t *testing.T) {
 	}, "\n")
 	e := enginetest.Open(t, engine.Options{})
 	for _, created := range []int{4, 0} {
-		got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), engine.ImportRequest{})
+		got, err := e.ImportMessages(t.Context(), strings.NewReader(lines), interchange.ImportRequest{})
 		if err != nil || got.Lines != 7 || got.Created != created || got.Known != 4-created || len(got.Faults) != 3 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
-	want := []*engine.Message{
-		{Seq: 1, Role: "assistant", Text: "I look.", Tokens: 2 + 2, Blocks: []engine.Block{{Type: engine.TextBlock, Text: "I look."}, {Type: engine.ToolCallBlock, CallID: "t", Tool: "read", Input: "{}"}}},
-		{Seq: 2, Role: "tool", Tokens: 2, Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t", Output: "reeds"}}, SetAside: engine.AsideOffBranch, SetAsideAt: noon},
-		{Seq: 3, Role: "assistant", Text: "Reeds.", Tokens: 2, Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "hm", Raw: []byte(`{"type": "thinking", "thinking": "hm"}`)}, {Type: engine.TextBlock, Text: "Reeds."}}},
+	want := []*conversation.Message{
+		{Seq: 1, Role: "assistant", Text: "I look.", Tokens: 2 + 2, Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "I look."}, {Type: conversation.ToolCallBlock, CallID: "t", Tool: "read", Input: "{}"}}},
+		{Seq: 2, Role: "tool", Tokens: 2, Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t", Output: "reeds"}}, SetAside: conversation.AsideOffBranch, SetAsideAt: noon},
+		{Seq: 3, Role: "assistant", Text: "Reeds.", Tokens: 2, Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: "hm", Raw: []byte(`{"type": "thinking", "thinking": "hm"}`)}, {Type: conversation.TextBlock, Text: "Reeds."}}},
 		{Seq: 4, Role: "user", Text: "thanks", Tokens: 2},
 	}
-	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "SaidAt")
+	given := cmpopts.IgnoreFields(conversation.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "SaidAt")
 	if diff := cmp.Diff(want, messagesOf(t, e, "a"), given); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
 )
 
 // TestImportOfTalksThatTakeTurns: they go in as fast as one after the other, a transaction for a thousand messages of one, each in its order.
@@ -29,14 +31,14 @@ func TestImportOfTalksThatTakeTurns(t *testing.T) {
 	}
 	steps := 0
 	e := enginetest.Open(t, engine.Options{Progress: func(string, int, int) { steps++ }})
-	messagesImported(t, e, b.String(), engine.ImportRequest{}, engine.Imported{Lines: lines, Created: lines})
+	messagesImported(t, e, b.String(), interchange.ImportRequest{}, interchange.Imported{Lines: lines, Created: lines})
 	if steps > 2*(talks+1)+lines/1000 {
 		t.Errorf("%d transactions", steps)
 	}
 	for name, want := range turns {
 		var got []string
 		for from := 1; len(got) < len(want); from = len(got) + 1 {
-			page, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: name, From: from, Limit: 1000})
+			page, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: name, From: from, Limit: 1000})
 			if err != nil || len(page) == 0 {
 				t.Fatalf("%s from %d: %v, %v", name, from, page, err)
 			}
@@ -50,7 +52,7 @@ func TestImportOfTalksThatTakeTurns(t *testing.T) {
 	if err != nil || len(all) != talks+1 {
 		t.Fatalf("%d conversations, %v", len(all), err)
 	}
-	messagesImported(t, e, b.String(), engine.ImportRequest{}, engine.Imported{Lines: lines, Known: lines})
+	messagesImported(t, e, b.String(), interchange.ImportRequest{}, interchange.Imported{Lines: lines, Known: lines})
 }
 
 func TestImportOfLangChain(t *testing.T) {
@@ -64,20 +66,20 @@ func TestImportOfLangChain(t *testing.T) {
 		`{"type": "system", "data": {"content": "Be short."}}`,
 		`{"type": "remove", "data": {"content": "x"}}`,
 	}
-	want := []*engine.Message{
+	want := []*conversation.Message{
 		{Seq: 1, Role: "user", Speaker: "Ines", Text: "Where are the reeds?"},
-		{Seq: 2, Role: "assistant", Text: "I look.", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "I look."}, {Type: engine.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"at":"pier"}`}}},
-		{Seq: 3, Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "read", Output: "reeds"}}},
-		{Seq: 4, Role: "assistant", Text: "There.", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "There."}, {Type: engine.ToolCallBlock, CallID: "t2", Tool: "mark", Input: "{}"}}},
+		{Seq: 2, Role: "assistant", Text: "I look.", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "I look."}, {Type: conversation.ToolCallBlock, CallID: "t1", Tool: "read", Input: `{"at":"pier"}`}}},
+		{Seq: 3, Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t1", Tool: "read", Output: "reeds"}}},
+		{Seq: 4, Role: "assistant", Text: "There.", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "There."}, {Type: conversation.ToolCallBlock, CallID: "t2", Tool: "mark", Input: "{}"}}},
 		{Seq: 5, Role: "user", Text: "Well done."},
 		{Seq: 6, Role: "system", Text: "Be short."},
 	}
-	given := cmpopts.IgnoreFields(engine.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "SaidAt", "Tokens")
-	blocks := cmpopts.IgnoreFields(engine.Block{}, "Raw")
+	given := cmpopts.IgnoreFields(conversation.Message{}, "ID", "ConversationID", "Key", "RecordedAt", "SaidAt", "Tokens")
+	blocks := cmpopts.IgnoreFields(conversation.Block{}, "Raw")
 	for _, written := range []string{"[" + strings.Join(elements, ",") + "]", strings.Join(elements, "\n")} {
 		e := enginetest.Open(t, engine.Options{})
 		for _, created := range []int{6, 0} {
-			got, err := e.ImportMessages(t.Context(), strings.NewReader(written), engine.ImportRequest{Conversation: "pier"})
+			got, err := e.ImportMessages(t.Context(), strings.NewReader(written), interchange.ImportRequest{Conversation: "pier"})
 			if err != nil || got.Created != created || got.Known != 6-created || len(got.Faults) != 1 || !strings.Contains(got.Faults[0].Err, `role is "remove"`) {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -85,7 +87,7 @@ func TestImportOfLangChain(t *testing.T) {
 		if diff := cmp.Diff(want, messagesOf(t, e, "pier"), given, blocks); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		raw, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "pier", Limit: 1, Raw: true})
+		raw, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "pier", Limit: 1, Raw: true})
 		if err != nil || !strings.Contains(string(raw[0].Raw), `"additional_kwargs": {"a": 1}`) {
 			t.Errorf("what was written: %s, %v", raw[0].Raw, err)
 		}
@@ -100,7 +102,7 @@ func TestImportOfLangChainRoles(t *testing.T) {
 {"conversation": "a", "role": "ai", "text": "two", "type": "message", "data": {"content": "of something else"}}
 {"conversation": "a", "text": "three", "type": "human", "data": "none"}
 {"text": "of no conversation"}`
-	messagesImported(t, e, lines, engine.ImportRequest{Conversation: "b"}, engine.Imported{Lines: 4, Created: 4})
+	messagesImported(t, e, lines, interchange.ImportRequest{Conversation: "b"}, interchange.Imported{Lines: 4, Created: 4})
 	said := func(name string) (said []string) {
 		for _, m := range messagesOf(t, e, name) {
 			said = append(said, m.Role+" "+m.Text)

@@ -13,57 +13,60 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func TestImportOfAnotherStore(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	plain := engine.Memory{
-		Text: "x", Category: engine.Pattern, SourceCategory: "other", Scope: "global", Tier: engine.Working, State: engine.Confirmed,
-		Layer: engine.WorkingLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: at, ValidFrom: at, RecordedAt: noon, UpdatedAt: noon, Source: "legacy",
+	plain := memory.Memory{
+		Text: "x", Category: memory.Pattern, SourceCategory: "other", Scope: "global", Tier: memory.Working, State: memory.Confirmed,
+		Layer: memory.WorkingLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: at, ValidFrom: at, RecordedAt: noon, UpdatedAt: noon, Source: "legacy",
 	}
 	for _, test := range []struct {
 		name, line string // with "text": "x" and a timestamp before it
-		change     func(m *engine.Memory)
+		change     func(m *memory.Memory)
 	}{
-		{"vector is left out", `"vector": [0.1, 0.2]`, func(*engine.Memory) {}},
-		{"storage word", `"category": "decision"`, func(m *engine.Memory) {
-			m.Category, m.SourceCategory, m.Layer = engine.Event, "decision", engine.DurableLayer
+		{"vector is left out", `"vector": [0.1, 0.2]`, func(*memory.Memory) {}},
+		{"storage word", `"category": "decision"`, func(m *memory.Memory) {
+			m.Category, m.SourceCategory, m.Layer = memory.Event, "decision", memory.DurableLayer
 		}},
-		{"memory_category beside a storage word", `"category": "fact", "metadata": "{\"memory_category\": \"preferences\"}"`, func(m *engine.Memory) {
-			m.Category, m.SourceCategory, m.Layer, m.FactKey = engine.Preference, "fact", engine.DurableLayer, "preferences:x"
+		{"memory_category beside a storage word", `"category": "fact", "metadata": "{\"memory_category\": \"preferences\"}"`, func(m *memory.Memory) {
+			m.Category, m.SourceCategory, m.Layer, m.FactKey = memory.Preference, "fact", memory.DurableLayer, "preferences:x"
 		}},
-		{"memory_category alone", `"memory_category": "events"`, func(m *engine.Memory) {
-			m.Category, m.SourceCategory, m.Layer = engine.Event, "", engine.DurableLayer
+		{"memory_category alone", `"memory_category": "events"`, func(m *memory.Memory) {
+			m.Category, m.SourceCategory, m.Layer = memory.Event, "", memory.DurableLayer
 		}},
-		{"metadata as text", `"metadata": "{\"tier\": \"core\", \"l0_abstract\": \"short\", \"confidence\": 0.5, \"compacted\": true}"`, func(m *engine.Memory) {
-			m.Tier, m.L0, m.Confidence, m.Extra = engine.Core, "short", 0.5, map[string]any{"compacted": true}
+		{"metadata as text", `"metadata": "{\"tier\": \"core\", \"l0_abstract\": \"short\", \"confidence\": 0.5, \"compacted\": true}"`, func(m *memory.Memory) {
+			m.Tier, m.L0, m.Confidence, m.Extra = memory.Core, "short", 0.5, map[string]any{"compacted": true}
 		}},
-		{"metadata as an object", `"metadata": {"access_count": 12, "last_accessed_at": 1767312000000, "valid_until": 1798761600}`, func(m *engine.Memory) {
+		{"metadata as an object", `"metadata": {"access_count": 12, "last_accessed_at": 1767312000000, "valid_until": 1798761600}`, func(m *memory.Memory) {
 			m.AccessCount, m.LastAccessedAt, m.ValidUntil = 12, at.AddDate(0, 0, 1), at.AddDate(1, 0, 0)
 		}},
-		{"the row wins over metadata", `"importance": 0.9, "metadata": {"importance": 0.1}`, func(m *engine.Memory) { m.Importance = 0.9 }},
-		{"metadata that is no JSON", `"metadata": "{oops"`, func(*engine.Memory) {}},
-		{"metadata that is a list", `"metadata": "[1]"`, func(*engine.Memory) {}},
-		{"metadata that is null", `"metadata": null`, func(*engine.Memory) {}},
-		{"metadata that is text of null", `"metadata": "null"`, func(*engine.Memory) {}},
-		{"metadata that is a word", `"metadata": "\"word\""`, func(*engine.Memory) {}},
-		{"metadata that is a number", `"metadata": 7`, func(*engine.Memory) {}},
-		{"targetId", `"metadata": {"relations": [{"type": "about", "targetId": "a"}, {"type": "about", "target_id": "a"}]}`, func(m *engine.Memory) {
-			m.Relations = []engine.Relation{{Type: "about", TargetID: "a"}}
+		{"the row wins over metadata", `"importance": 0.9, "metadata": {"importance": 0.1}`, func(m *memory.Memory) { m.Importance = 0.9 }},
+		{"metadata that is no JSON", `"metadata": "{oops"`, func(*memory.Memory) {}},
+		{"metadata that is a list", `"metadata": "[1]"`, func(*memory.Memory) {}},
+		{"metadata that is null", `"metadata": null`, func(*memory.Memory) {}},
+		{"metadata that is text of null", `"metadata": "null"`, func(*memory.Memory) {}},
+		{"metadata that is a word", `"metadata": "\"word\""`, func(*memory.Memory) {}},
+		{"metadata that is a number", `"metadata": 7`, func(*memory.Memory) {}},
+		{"targetId", `"metadata": {"relations": [{"type": "about", "targetId": "a"}, {"type": "about", "target_id": "a"}]}`, func(m *memory.Memory) {
+			m.Relations = []memory.Relation{{Type: "about", TargetID: "a"}}
 		}},
-		{"numbers as text", `"importance": "0.25", "confidence": "NaN"`, func(m *engine.Memory) { m.Importance = 0.25 }},
-		{"nulls are absent", `"importance": null, "scope": null, "tier": null, "relations": null, "contexts": null, "valid_until": null`, func(*engine.Memory) {}},
-		{"type of a summary", `"type": "session-summary"`, func(m *engine.Memory) {
-			m.Source, m.State, m.Layer, m.Extra = "session-summary", engine.Archived, engine.ReflectionLayer, map[string]any{"type": "session-summary"}
+		{"numbers as text", `"importance": "0.25", "confidence": "NaN"`, func(m *memory.Memory) { m.Importance = 0.25 }},
+		{"nulls are absent", `"importance": null, "scope": null, "tier": null, "relations": null, "contexts": null, "valid_until": null`, func(*memory.Memory) {}},
+		{"type of a summary", `"type": "session-summary"`, func(m *memory.Memory) {
+			m.Source, m.State, m.Layer, m.Extra = "session-summary", memory.Archived, memory.ReflectionLayer, map[string]any{"type": "session-summary"}
 		}},
-		{"type of a reflection", `"metadata": {"type": "memory-reflection-event"}`, func(m *engine.Memory) {
-			m.Source, m.Layer, m.Extra = "reflection", engine.ReflectionLayer, map[string]any{"type": "memory-reflection-event"}
+		{"type of a reflection", `"metadata": {"type": "memory-reflection-event"}`, func(m *memory.Memory) {
+			m.Source, m.Layer, m.Extra = "reflection", memory.ReflectionLayer, map[string]any{"type": "memory-reflection-event"}
 		}},
-		{"type of something else", `"type": "odd"`, func(m *engine.Memory) { m.Source, m.Extra = "legacy", map[string]any{"type": "odd"} }},
-		{"suppression in milliseconds", `"suppressed_until_ms": 1767225600000`, func(m *engine.Memory) { m.SuppressedUntil = at }},
-		{"suppression that is over", `"suppressed_until_ms": 0`, func(*engine.Memory) {}},
+		{"type of something else", `"type": "odd"`, func(m *memory.Memory) { m.Source, m.Extra = "legacy", map[string]any{"type": "odd"} }},
+		{"suppression in milliseconds", `"suppressed_until_ms": 1767225600000`, func(m *memory.Memory) { m.SuppressedUntil = at }},
+		{"suppression that is over", `"suppressed_until_ms": 0`, func(*memory.Memory) {}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, timestamp := range []string{"1767225600000", "1767225600", `"2026-01-01T00:00:00Z"`} {
@@ -74,7 +77,7 @@ func TestImportOfAnotherStore(t *testing.T) {
 				if diff := cmp.Diff(&want, got); diff != "" {
 					t.Errorf("timestamp %s (-want +got):\n%s", timestamp, diff)
 				}
-				if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: got.ID}); err != nil {
+				if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: got.ID}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -105,12 +108,12 @@ func TestImportReportsLines(t *testing.T) {
 		`{"text": "two again", "id": "mem_2"}`,
 		`{"text": "three", "id": "mem_3"}`, // without a line feed
 	}, "\n")
-	want := engine.Imported{Lines: 17, Created: 3, Known: 1}
+	want := interchange.Imported{Lines: 17, Created: 3, Known: 1}
 	words := map[int]string{4: "JSON", 6: "array", 7: "text is 7", 8: `tier is "hot"`, 9: "team:x", 10: "object", 11: "text", 12: `importance is "much"; allowed: 0 to 1`, 13: "contexts is [1]",
 		14: "relations", 15: "", 16: "category", 17: "memory_category"}
 	for _, dry := range []bool{true, false} {
 		e := enginetest.Open(t, engine.Options{})
-		got, err := e.Import(t.Context(), strings.NewReader(lines), engine.ImportRequest{DryRun: dry, Strict: true})
+		got, err := e.Import(t.Context(), strings.NewReader(lines), interchange.ImportRequest{DryRun: dry, Strict: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,22 +146,22 @@ func TestImportForAnAgentAndIntoAScope(t *testing.T) {
 	alone(t)
 	lines := `{"text": "a", "id": "mem_a"}` + "\n" + `{"text": "b", "id": "mem_b", "scope": "user:ines"}` + "\n" + `{"text": "c", "id": "mem_c", "scope": "global"}`
 	for _, test := range []struct {
-		request engine.ImportRequest
+		request interchange.ImportRequest
 		scopes  []string
 		faults  int
 	}{
-		{engine.ImportRequest{}, []string{"global", "user:ines", "global"}, 0},
-		{engine.ImportRequest{Scope: "project:x"}, []string{"project:x", "project:x", "project:x"}, 0},
-		{engine.ImportRequest{Agent: "scout"}, []string{"agent:scout", "global"}, 1},
-		{engine.ImportRequest{Agent: "scout", Scope: "user:ines"}, nil, 3},
-		{engine.ImportRequest{Scope: "team:x"}, nil, 3},
+		{interchange.ImportRequest{}, []string{"global", "user:ines", "global"}, 0},
+		{interchange.ImportRequest{Scope: "project:x"}, []string{"project:x", "project:x", "project:x"}, 0},
+		{interchange.ImportRequest{Agent: "scout"}, []string{"agent:scout", "global"}, 1},
+		{interchange.ImportRequest{Agent: "scout", Scope: "user:ines"}, nil, 3},
+		{interchange.ImportRequest{Scope: "team:x"}, nil, 3},
 	} {
 		e := enginetest.Open(t, engine.Options{})
 		got, err := e.Import(t.Context(), strings.NewReader(lines), test.request)
 		if err != nil || len(got.Faults) != test.faults || got.Created != len(test.scopes) {
 			t.Errorf("%+v: %+v, %v", test.request, got, err)
 		}
-		all, err := e.List(t.Context(), engine.ListRequest{})
+		all, err := e.List(t.Context(), memory.ListRequest{})
 		var scopes []string
 		for _, m := range all {
 			scopes = append([]string{m.Scope}, scopes...)
@@ -174,11 +177,11 @@ func TestImportOfALongLine(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	story := strings.Repeat("The tide came in and went out again. ", 1_000_000/37)
 	lines := `{"text": "the tide table", "id": "mem_long", "l2_content": "` + story + `"}` + "\n" + `{"text": "short", "id": "mem_short"}`
-	imported(t, e, lines, engine.Imported{Lines: 2, Created: 2})
+	imported(t, e, lines, interchange.Imported{Lines: 2, Created: 2})
 	if m := gotten(t, e, "mem_long"); m.L2 != story {
 		t.Errorf("%d bytes came back of %d", len(m.L2), len(story))
 	}
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tide table", Level: engine.Full})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "tide table", Level: memory.Full})
 	if err != nil || len(result.Hits) != 1 || result.Hits[0].Text != story {
 		t.Errorf("recall: %v, %v", hitIDs(result), err)
 	}
@@ -192,7 +195,7 @@ func TestImportInManyTransactions(t *testing.T) {
 	}
 	var told []string
 	e := enginetest.Open(t, engine.Options{Progress: func(step string, done, _ int) { told = append(told, fmt.Sprint(step, " ", done)) }})
-	imported(t, e, b.String(), engine.Imported{Lines: 2500, Created: 2400, Known: 100})
+	imported(t, e, b.String(), interchange.Imported{Lines: 2500, Created: 2400, Known: 100})
 	if got := strings.Join(told, ", "); got != "memories 1000, memories 2000, memories 2500" {
 		t.Errorf("progress: %s", got)
 	}
@@ -215,7 +218,7 @@ func TestImportOfUnusableVectors(t *testing.T) {
 	}
 	for _, test := range []struct {
 		kind, line string
-		do         func(*engine.Engine, context.Context, io.Reader, engine.ImportRequest) (*engine.Imported, error)
+		do         func(*engine.Engine, context.Context, io.Reader, interchange.ImportRequest) (*interchange.Imported, error)
 	}{
 		{"memory", `{"id":"mem_%d","text":%q}` + "\n", (*engine.Engine).Import},
 		{"message", `{"conversation":"talk","key":"k%d","text":%q}` + "\n", (*engine.Engine).ImportMessages},
@@ -225,7 +228,7 @@ func TestImportOfUnusableVectors(t *testing.T) {
 		for i, text := range []string{"a boat", "nothing", "no number", "a pier", "endless", "short", "a crane"} {
 			lines += fmt.Sprintf(test.line, i, text)
 		}
-		r, err := test.do(e, t.Context(), strings.NewReader(lines), engine.ImportRequest{})
+		r, err := test.do(e, t.Context(), strings.NewReader(lines), interchange.ImportRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +246,7 @@ func TestImportOfUnusableVectors(t *testing.T) {
 		if vectors := rowsOf(t, e, "SELECT count(*) FROM vectors"); vectors[0][0] != int64(3) {
 			t.Errorf("%s: %v vectors, want 3", test.kind, vectors)
 		}
-		if r, err := test.do(e, t.Context(), strings.NewReader(lines), engine.ImportRequest{}); err != nil || r.Known != 7 || len(r.WithoutVector) > 0 {
+		if r, err := test.do(e, t.Context(), strings.NewReader(lines), interchange.ImportRequest{}); err != nil || r.Known != 7 || len(r.WithoutVector) > 0 {
 			t.Errorf("%s, once more: %+v, %v: want all known", test.kind, r, err)
 		}
 		intact(t, e)

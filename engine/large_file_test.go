@@ -15,14 +15,21 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/payload"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // largeAtTwenty makes everything of 20 tokens or more a large file.
-var largeAtTwenty = engine.Options{Conversation: engine.ConversationOptions{LargeFileTokens: 20}}
+var largeAtTwenty = engine.Options{Conversation: setup.Conversation{LargeFileTokens: 20}}
 
-func pieceOf(t *testing.T, e *engine.Engine, r engine.ReadLargeFileRequest) *engine.LargeFilePiece {
+func pieceOf(t *testing.T, e *engine.Engine, r conversation.ReadLargeFileRequest) *conversation.LargeFilePiece {
 	t.Helper()
 	piece, err := e.ReadLargeFile(t.Context(), r)
 	if err != nil {
@@ -32,14 +39,14 @@ func pieceOf(t *testing.T, e *engine.Engine, r engine.ReadLargeFileRequest) *eng
 }
 
 // filesOf gives the large files of a conversation with their contents.
-func filesOf(t *testing.T, e *engine.Engine, conversation string) (files []*engine.LargeFile, contents []string) {
+func filesOf(t *testing.T, e *engine.Engine, talk string) (files []*conversation.LargeFile, contents []string) {
 	t.Helper()
-	files, err := e.LargeFiles(t.Context(), conversation, "")
+	files, err := e.LargeFiles(t.Context(), talk, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		contents = append(contents, string(pieceOf(t, e, engine.ReadLargeFileRequest{ID: f.ID, MaxBytes: 1 << 24}).Content))
+		contents = append(contents, string(pieceOf(t, e, conversation.ReadLargeFileRequest{ID: f.ID, MaxBytes: 1 << 24}).Content))
 	}
 	return files, contents
 }
@@ -50,49 +57,49 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 	brief := "a few words"
 	for _, test := range []struct {
 		name    string
-		message engine.Message
-		files   []engine.LargeFile
+		message conversation.Message
+		files   []conversation.LargeFile
 		shows   string // the text or output that stands in the message; %s: reference to the first file
 		output  bool   // it is the output of the last block
 		file    bool   // it is the text of the first block
 		raw     bool   // what the user wrote, tags and all, is kept beside
 		says    string // in the summary of the file
 	}{
-		{name: "T1 a file in a user's text", message: engine.Message{Text: `see <file name="notes.md" mime="text/markdown">` + body + `</file> please`},
-			files: []engine.LargeFile{{Name: "notes.md", MIME: "text/markdown", Bytes: 200, Lines: 40}}, shows: "see %s please", raw: true, says: "40 words, 41 lines"},
-		{name: "T1 as a block, with quotes of every sort", message: engine.Message{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "<FILE\nMIME=text/x-go name='a > b.go'>" + body + "</File>\n<file name=c.txt>" + brief + "</file>"}}},
-			files: []engine.LargeFile{{Name: "a > b.go", MIME: "text/x-go", Bytes: 200, Lines: 40}}, shows: "%s\n<file name=c.txt>" + brief + "</file>", raw: true},
-		{name: "a file that came as text, with another in it", message: engine.Message{Blocks: []engine.Block{{Type: engine.FileBlock, FileName: "a", MIME: "application/json", Text: `["<file>` + strings.Repeat("x", 183) + `</file>"]`}}},
-			files: []engine.LargeFile{{Name: "a", MIME: "application/json", Bytes: 200, Lines: 1}}, shows: "%s", file: true, says: "JSON, array"},
-		{name: "a small file", message: engine.Message{Text: "see <file>" + brief + "</file>"}, shows: "see <file>" + brief + "</file>"},
-		{name: "a file in an assistant's text", message: engine.Message{Role: "assistant", Text: "<file name='a'>" + body + "</file>"},
-			files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 222, Lines: 41}}, shows: "%s"},
-		{name: "U1 what a tool gave", message: engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1", Tool: "read", Output: body, IsError: true}}},
-			files: []engine.LargeFile{{Name: "read.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s", output: true},
-		{name: "U2 the same as plain text", message: engine.Message{Role: "tool", Text: body},
-			files: []engine.LargeFile{{Name: "tool.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
-		{name: "the same as a block of text", message: engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "t1"}, {Type: engine.TextBlock, Text: body}}},
-			files: []engine.LargeFile{{Name: "tool.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
-		{name: "what the describing tool gave", message: engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, Tool: "mallard_describe", Output: body}}},
+		{name: "T1 a file in a user's text", message: conversation.Message{Text: `see <file name="notes.md" mime="text/markdown">` + body + `</file> please`},
+			files: []conversation.LargeFile{{Name: "notes.md", MIME: "text/markdown", Bytes: 200, Lines: 40}}, shows: "see %s please", raw: true, says: "40 words, 41 lines"},
+		{name: "T1 as a block, with quotes of every sort", message: conversation.Message{Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "<FILE\nMIME=text/x-go name='a > b.go'>" + body + "</File>\n<file name=c.txt>" + brief + "</file>"}}},
+			files: []conversation.LargeFile{{Name: "a > b.go", MIME: "text/x-go", Bytes: 200, Lines: 40}}, shows: "%s\n<file name=c.txt>" + brief + "</file>", raw: true},
+		{name: "a file that came as text, with another in it", message: conversation.Message{Blocks: []conversation.Block{{Type: conversation.FileBlock, FileName: "a", MIME: "application/json", Text: `["<file>` + strings.Repeat("x", 183) + `</file>"]`}}},
+			files: []conversation.LargeFile{{Name: "a", MIME: "application/json", Bytes: 200, Lines: 1}}, shows: "%s", file: true, says: "JSON, array"},
+		{name: "a small file", message: conversation.Message{Text: "see <file>" + brief + "</file>"}, shows: "see <file>" + brief + "</file>"},
+		{name: "a file in an assistant's text", message: conversation.Message{Role: "assistant", Text: "<file name='a'>" + body + "</file>"},
+			files: []conversation.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 222, Lines: 41}}, shows: "%s"},
+		{name: "U1 what a tool gave", message: conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t1", Tool: "read", Output: body, IsError: true}}},
+			files: []conversation.LargeFile{{Name: "read.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s", output: true},
+		{name: "U2 the same as plain text", message: conversation.Message{Role: "tool", Text: body},
+			files: []conversation.LargeFile{{Name: "tool.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
+		{name: "the same as a block of text", message: conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t1"}, {Type: conversation.TextBlock, Text: body}}},
+			files: []conversation.LargeFile{{Name: "tool.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
+		{name: "what the describing tool gave", message: conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, Tool: "mallard_describe", Output: body}}},
 			shows: body, output: true},
-		{name: "a user's own words", message: engine.Message{Text: body}, files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
-		{name: "a text beside a call", message: engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.TextBlock, Text: body}, {Type: engine.ToolCallBlock, CallID: "t"}}}, shows: body},
-		{name: "a text beside a thought", message: engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: body}, {Type: engine.TextBlock, Text: body}}}, shows: body},
-		{name: "just below", message: engine.Message{Text: strings.Repeat("x", 76)}, shows: strings.Repeat("x", 76)},
-		{name: "just enough", message: engine.Message{Text: strings.Repeat("x", 77)}, files: []engine.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 77, Lines: 1}}, shows: "%s"},
+		{name: "a user's own words", message: conversation.Message{Text: body}, files: []conversation.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 200, Lines: 40}}, shows: "%s"},
+		{name: "a text beside a call", message: conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: body}, {Type: conversation.ToolCallBlock, CallID: "t"}}}, shows: body},
+		{name: "a text beside a thought", message: conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: body}, {Type: conversation.TextBlock, Text: body}}}, shows: body},
+		{name: "just below", message: conversation.Message{Text: strings.Repeat("x", 76)}, shows: strings.Repeat("x", 76)},
+		{name: "just enough", message: conversation.Message{Text: strings.Repeat("x", 77)}, files: []conversation.LargeFile{{Name: "message.txt", MIME: "text/plain", Bytes: 77, Lines: 1}}, shows: "%s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := enginetest.Open(t, largeAtTwenty)
-			appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{test.message}})
+			appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{test.message}})
 			files, contents := filesOf(t, e, "c")
-			var got []engine.LargeFile
+			var got []conversation.LargeFile
 			for i, f := range files {
 				got = append(got, *f)
 				if f.Bytes == 200 && contents[i] != body && !test.file {
 					t.Errorf("%s holds %q", f.ID, contents[i])
 				}
 			}
-			if diff := cmp.Diff(test.files, got, cmpopts.IgnoreFields(engine.LargeFile{}, "ID", "ConversationID", "MessageID", "SHA256", "Summary", "CreatedAt")); diff != "" {
+			if diff := cmp.Diff(test.files, got, cmpopts.IgnoreFields(conversation.LargeFile{}, "ID", "ConversationID", "MessageID", "SHA256", "Summary", "CreatedAt")); diff != "" {
 				t.Fatalf("files (-want +got):\n%s", diff)
 			}
 			m := messagesOf(t, e, "c")[0]
@@ -123,7 +130,7 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 				t.Errorf("the message shows\n%s\nwant\n%s", shown, want)
 			}
 			if test.raw {
-				all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c", Raw: true})
+				all, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "c", Raw: true})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -137,7 +144,7 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 			}
 			for i, b := range test.message.Blocks {
 				got := m.Blocks[i]
-				if len(files) > 0 && b.Type == engine.ToolResultBlock && b.Output != "" && got.FileID != files[0].ID || got.CallID != b.CallID || got.Tool != b.Tool || got.IsError != b.IsError {
+				if len(files) > 0 && b.Type == conversation.ToolResultBlock && b.Output != "" && got.FileID != files[0].ID || got.CallID != b.CallID || got.Tool != b.Tool || got.IsError != b.IsError {
 					t.Errorf("block %d: %+v", i, got)
 				}
 			}
@@ -152,9 +159,9 @@ func TestFilesThatCameAsBytes(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	picture, page := []byte("\x89PNG\r\n\x1a\n\xff\x00"), []byte("a,b\n1,2\n")
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: []engine.Block{
-		{Type: engine.ImageBlock, MIME: "image/png", Data: picture}, {Type: engine.FileBlock, FileName: "heron.csv", Data: page, FileID: "file_mine"},
-		{Type: engine.ImageBlock, Text: "https://example.org/a.png"}}}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Blocks: []conversation.Block{
+		{Type: conversation.ImageBlock, MIME: "image/png", Data: picture}, {Type: conversation.FileBlock, FileName: "heron.csv", Data: page, FileID: "file_mine"},
+		{Type: conversation.ImageBlock, Text: "https://example.org/a.png"}}}}})
 	files, contents := filesOf(t, e, "c")
 	if diff := cmp.Diff([]string{string(picture), string(page)}, contents); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
@@ -171,7 +178,7 @@ func TestFilesThatCameAsBytes(t *testing.T) {
 	if want := 2*1600 + (text.Estimator{}).Tokens(m.Blocks[1].Text); m.Tokens != want || m.Text != "" {
 		t.Errorf("%d tokens of %q, want %d", m.Tokens, m.Text, want)
 	}
-	if got := recalled(t, e, engine.RecallQuery{Text: "heron", Kinds: []engine.Kind{engine.MessageKind}}); len(got) != 1 {
+	if got := recalled(t, e, recall.Query{Text: "heron", Kinds: []kinds.Kind{kinds.Message}}); len(got) != 1 {
 		t.Errorf("recall of a file by its name: %v", got)
 	}
 }
@@ -180,17 +187,17 @@ func TestFilesThatCameAsBytes(t *testing.T) {
 func TestLargeResultsNameTheirTool(t *testing.T) {
 	alone(t)
 	body := strings.Repeat("word\n", 40)
-	call := func(id, tool string) engine.Message {
-		return engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: id, Tool: tool, Input: "{}"}}}
+	call := func(id, tool string) conversation.Message {
+		return conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: id, Tool: tool, Input: "{}"}}}
 	}
-	gives := func(id string) engine.Message {
-		return engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: id, Output: body}}}
+	gives := func(id string) conversation.Message {
+		return conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: id, Output: body}}}
 	}
 	e := enginetest.Open(t, largeAtTwenty)
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{call("a", "exec"), call("d", "mallard_describe"), call("m", "read")}})
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{gives("a"), gives("d"), call("b", "grep"), gives("b"), gives("z")}})
-	longer := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Role: "tool", Text: "more"}}}).IDs[0]
-	_, err := e.AddBlocks(t.Context(), engine.AddBlocksRequest{Conversation: "c", MessageID: longer, Blocks: gives("m").Blocks})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{call("a", "exec"), call("d", "mallard_describe"), call("m", "read")}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{gives("a"), gives("d"), call("b", "grep"), gives("b"), gives("z")}})
+	longer := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Role: "tool", Text: "more"}}}).IDs[0]
+	_, err := e.AddBlocks(t.Context(), conversation.AddBlocksRequest{Conversation: "c", MessageID: longer, Blocks: gives("m").Blocks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,15 +228,15 @@ func TestLargeResultsNameTheirTool(t *testing.T) {
 func TestReferencesAreFoundByTheirSummary(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, largeAtTwenty)
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "zebra things " + strings.Repeat("and more ", 30)}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "zebra things " + strings.Repeat("and more ", 30)}}})
 	for range 2 {
 		for word, found := range map[string]bool{"zebra": true, "exploration": false} {
-			result, err := e.Recall(t.Context(), engine.RecallQuery{Text: word, Kinds: []engine.Kind{engine.MessageKind}})
+			result, err := e.Recall(t.Context(), recall.Query{Text: word, Kinds: []kinds.Kind{kinds.Message}})
 			if err != nil || (len(result.Hits) == 1) != found {
 				t.Errorf("SE8, recall of %s: %+v, %v", word, result.Hits, err)
 			}
 		}
-		if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,26 +246,26 @@ func TestReadLargeFile(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, largeAtTwenty)
 	body := "één\nтри\n日本語\n𝄞𝄞𝄞\n\nlast line, with no end" + strings.Repeat(".", 60)
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: body}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: body}}})
 	files, _ := filesOf(t, e, "c")
 	id := files[0].ID
 	for _, test := range []struct {
-		request engine.ReadLargeFileRequest
+		request conversation.ReadLargeFileRequest
 		want    string
 		more    bool
 	}{
-		{engine.ReadLargeFileRequest{ID: id}, body, false},
-		{engine.ReadLargeFileRequest{ID: id[len(id)-8:], From: 1000}, "", false},
-		{engine.ReadLargeFileRequest{ID: id, MaxBytes: 4}, "éé", true},
-		{engine.ReadLargeFileRequest{ID: id, MaxBytes: 8}, "één\nт", true},
-		{engine.ReadLargeFileRequest{ID: id, From: 1, MaxBytes: 4}, "én", true}, // the second halves of two characters are left to others
-		{engine.ReadLargeFileRequest{ID: id, From: 7, MaxBytes: 4}, "р", true},
-		{engine.ReadLargeFileRequest{ID: id, StartLine: 2, EndLine: 2}, "три\n", false},
-		{engine.ReadLargeFileRequest{ID: id, StartLine: 3, EndLine: 5}, "日本語\n𝄞𝄞𝄞\n\n", false},
-		{engine.ReadLargeFileRequest{ID: id, StartLine: 3, EndLine: 5, MaxBytes: 14}, "日本語\n𝄞", true},
-		{engine.ReadLargeFileRequest{ID: id, StartLine: 6}, body[strings.Index(body, "last"):], false},
-		{engine.ReadLargeFileRequest{ID: id, StartLine: 6, EndLine: 99}, body[strings.Index(body, "last"):], false},
-		{engine.ReadLargeFileRequest{ID: id, StartLine: 7}, "", false},
+		{conversation.ReadLargeFileRequest{ID: id}, body, false},
+		{conversation.ReadLargeFileRequest{ID: id[len(id)-8:], From: 1000}, "", false},
+		{conversation.ReadLargeFileRequest{ID: id, MaxBytes: 4}, "éé", true},
+		{conversation.ReadLargeFileRequest{ID: id, MaxBytes: 8}, "één\nт", true},
+		{conversation.ReadLargeFileRequest{ID: id, From: 1, MaxBytes: 4}, "én", true}, // the second halves of two characters are left to others
+		{conversation.ReadLargeFileRequest{ID: id, From: 7, MaxBytes: 4}, "р", true},
+		{conversation.ReadLargeFileRequest{ID: id, StartLine: 2, EndLine: 2}, "три\n", false},
+		{conversation.ReadLargeFileRequest{ID: id, StartLine: 3, EndLine: 5}, "日本語\n𝄞𝄞𝄞\n\n", false},
+		{conversation.ReadLargeFileRequest{ID: id, StartLine: 3, EndLine: 5, MaxBytes: 14}, "日本語\n𝄞", true},
+		{conversation.ReadLargeFileRequest{ID: id, StartLine: 6}, body[strings.Index(body, "last"):], false},
+		{conversation.ReadLargeFileRequest{ID: id, StartLine: 6, EndLine: 99}, body[strings.Index(body, "last"):], false},
+		{conversation.ReadLargeFileRequest{ID: id, StartLine: 7}, "", false},
 	} {
 		piece := pieceOf(t, e, test.request)
 		if string(piece.Content) != test.want || piece.More != test.more || piece.To-piece.From != int64(len(test.want)) {
@@ -268,7 +275,7 @@ func TestReadLargeFile(t *testing.T) {
 	for most := 4; most < 12; most++ {
 		var whole bytes.Buffer
 		for from := int64(0); ; {
-			piece := pieceOf(t, e, engine.ReadLargeFileRequest{ID: id, From: from, MaxBytes: most})
+			piece := pieceOf(t, e, conversation.ReadLargeFileRequest{ID: id, From: from, MaxBytes: most})
 			if piece.From != from || !utf8.Valid(piece.Content) {
 				t.Fatalf("pieces of %d bytes: %q from %d", most, piece.Content, piece.From)
 			}
@@ -281,13 +288,13 @@ func TestReadLargeFile(t *testing.T) {
 			t.Errorf("pieces of %d bytes make %q", most, whole.String())
 		}
 	}
-	for _, r := range []engine.ReadLargeFileRequest{{ID: id, MaxBytes: 3}, {ID: id, MaxBytes: 1 << 25}, {ID: id, From: -1}, {ID: id, StartLine: -1}, {ID: id, EndLine: 3},
+	for _, r := range []conversation.ReadLargeFileRequest{{ID: id, MaxBytes: 3}, {ID: id, MaxBytes: 1 << 25}, {ID: id, From: -1}, {ID: id, StartLine: -1}, {ID: id, EndLine: 3},
 		{ID: id, StartLine: 3, EndLine: 2}, {ID: "\xff"}} {
 		if _, err := e.ReadLargeFile(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)
 		}
 	}
-	for _, r := range []engine.ReadLargeFileRequest{{ID: "file_none"}, {ID: id[len(id)-5:]}, {}} {
+	for _, r := range []conversation.ReadLargeFileRequest{{ID: "file_none"}, {ID: id[len(id)-5:]}, {}} {
 		if _, err := e.ReadLargeFile(t.Context(), r); !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("%+v: %v, want ErrNotFound", r, err)
 		}
@@ -297,7 +304,7 @@ func TestReadLargeFile(t *testing.T) {
 func TestLargeFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, largeAtTwenty)
-	appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: strings.Repeat("secret ", 40)}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []conversation.Message{{Text: strings.Repeat("secret ", 40)}}})
 	files, _ := filesOf(t, e, "c")
 	if _, err := e.LargeFile(t.Context(), files[0].ID, "scout"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("%v, want ErrNotFound", err)
@@ -317,8 +324,8 @@ func TestTheLargestLieInTheFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	body := strings.Repeat("twenty megabytes of reed\n", 20<<20/25)
-	say := engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
-		{Role: "tool", Key: "k", Raw: []byte(body), Blocks: []engine.Block{{Type: engine.ToolResultBlock, Tool: "cat", Output: body, Raw: []byte(body)}}}}}
+	say := conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
+		{Role: "tool", Key: "k", Raw: []byte(body), Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, Tool: "cat", Output: body, Raw: []byte(body)}}}}}
 	appended(t, e, say)
 	if again := appended(t, e, say); again.Added != 0 {
 		t.Errorf("%+v", again)
@@ -328,10 +335,10 @@ func TestTheLargestLieInTheFolder(t *testing.T) {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	files, _ := filesOf(t, e, "c")
-	if piece := pieceOf(t, e, engine.ReadLargeFileRequest{ID: files[0].ID, StartLine: 800_000, EndLine: 800_000}); string(piece.Content) != "twenty megabytes of reed\n" || piece.From != 799_999*25 {
+	if piece := pieceOf(t, e, conversation.ReadLargeFileRequest{ID: files[0].ID, StartLine: 800_000, EndLine: 800_000}); string(piece.Content) != "twenty megabytes of reed\n" || piece.From != 799_999*25 {
 		t.Errorf("%+v", piece)
 	}
-	all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "c", Raw: true})
+	all, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "c", Raw: true})
 	if err != nil || string(all[0].Raw) != body || string(all[0].Blocks[0].Raw) != body {
 		t.Errorf("raw is not read back: %v", err)
 	}
@@ -340,17 +347,17 @@ func TestTheLargestLieInTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := enginetest.OpenAt(t, copied, engine.Options{ReadOnly: true})
-	if piece := pieceOf(t, second, engine.ReadLargeFileRequest{ID: files[0].ID, From: 20<<20 - 30}); len(piece.Content) == 0 {
+	if piece := pieceOf(t, second, conversation.ReadLargeFileRequest{ID: files[0].ID, From: 20<<20 - 30}); len(piece.Content) == 0 {
 		t.Error("the copy has no payloads")
 	}
 	if err := os.Remove(filepath.Join(path+".files", files[0].SHA256)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.ReadLargeFile(t.Context(), engine.ReadLargeFileRequest{ID: files[0].ID}); !errors.Is(err, engine.ErrCorrupt) {
+	if _, err := e.ReadLargeFile(t.Context(), conversation.ReadLargeFileRequest{ID: files[0].ID}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("%v, want ErrCorrupt", err)
 	}
 	state, err := e.CheckPayloadFiles(t.Context(), false)
-	if diff := cmp.Diff(&engine.PayloadFiles{Orphans: []string{}, Missing: []string{files[0].SHA256}}, state); err != nil || diff != "" {
+	if diff := cmp.Diff(&payload.Files{Orphans: []string{}, Missing: []string{files[0].SHA256}}, state); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	appended(t, e, say)
@@ -366,7 +373,7 @@ func TestASecondCopy(t *testing.T) {
 	path, copied := filepath.Join(folder, "mallard.db"), filepath.Join(folder, "copy.db")
 	e := enginetest.OpenAt(t, path, engine.Options{})
 	big := strings.Repeat("x", 17<<20)
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: big}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: big}}})
 	files, err := e.LargeFiles(t.Context(), "c", "")
 	if err != nil {
 		t.Fatal(err)
@@ -401,7 +408,7 @@ func TestASecondCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	want := []engine.Fault{{Fault: "content that is missing", Subject: files[0].SHA256}}
+	want := []upkeep.Fault{{Fault: "content that is missing", Subject: files[0].SHA256}}
 	if faults, err := second.Check(t.Context()); err != nil || !cmp.Equal(want, faults) {
 		t.Errorf("the copy: %v, %v, want %v", faults, err, want)
 	}
@@ -417,7 +424,7 @@ func TestNothingIsPutBesideAFileThatIsOnlyRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := enginetest.OpenAt(t, path, engine.Options{ReadOnly: true})
-	_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: strings.Repeat("x", 17<<20)}}})
+	_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: strings.Repeat("x", 17<<20)}}})
 	if _, found := os.Stat(path + ".files"); !errors.Is(err, engine.ErrReadOnly) || !errors.Is(found, os.ErrNotExist) {
 		t.Errorf("%v, %v, want ErrReadOnly and no folder", err, found)
 	}
@@ -431,14 +438,14 @@ func TestOrphans(t *testing.T) {
 		t.Errorf("no folder: %+v, %v", state, err)
 	}
 	big := strings.Repeat("x", 17<<20)
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: big}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: big}}})
 	folder := path + ".files"
 	for _, name := range []string{"orphan", ".new-being-written"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := &engine.PayloadFiles{Orphans: []string{filepath.Join(folder, "orphan")}, Missing: []string{}}
+	want := &payload.Files{Orphans: []string{filepath.Join(folder, "orphan")}, Missing: []string{}}
 	for _, remove := range []bool{false, true} {
 		state, err := e.CheckPayloadFiles(t.Context(), remove)
 		if diff := cmp.Diff(want, state); err != nil || diff != "" {
@@ -453,7 +460,7 @@ func TestOrphans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer memory.Close()
-	appended(t, memory, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: big}}})
+	appended(t, memory, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: big}}})
 	if _, contents := filesOf(t, memory, "c"); len(contents[0]) != 1<<24 {
 		t.Errorf("in memory: %d bytes", len(contents[0]))
 	}

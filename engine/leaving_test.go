@@ -5,7 +5,12 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // wordsIn is all words of the index, each with its term.
@@ -19,34 +24,34 @@ func TestPurgeTakesWords(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for n := range 30 {
-		stored(t, e, engine.RememberRequest{Text: fmt.Sprintf("the gardener waters bed %d", n)})
+		stored(t, e, memory.RememberRequest{Text: fmt.Sprintf("the gardener waters bed %d", n)})
 	}
-	secret := stored(t, e, engine.RememberRequest{Text: "my password is Hunter2Xyzzy, said the gardeners while watering", L1: "Zürichstraße"})
-	forgotten := stored(t, e, engine.RememberRequest{Text: "a forgotten Plugh"})
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: forgotten.ID}); err != nil {
+	secret := stored(t, e, memory.RememberRequest{Text: "my password is Hunter2Xyzzy, said the gardeners while watering", L1: "Zürichstraße"})
+	forgotten := stored(t, e, memory.RememberRequest{Text: "a forgotten Plugh"})
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: forgotten.ID}); err != nil {
 		t.Fatal(err)
 	}
-	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Text: "The heron nests in April, high above the reeds of the northern marsh."},
-		{Text: "Frobozz is the key", Speaker: "Gnusto", Blocks: []engine.Block{{Type: engine.ToolResultBlock, Output: "rezrov opened it"}}},
+		{Text: "Frobozz is the key", Speaker: "Gnusto", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, Output: "rezrov opened it"}}},
 		{Text: "The warden counts the nests every week."},
 	}}).IDs
 	madeSummary(t, e, "c", "Frobozz, blorb and the heron", ids[0], ids[1])
-	appended(t, e, engine.AppendRequest{Conversation: "d", Messages: []engine.Message{{Text: "izyuk alone"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "d", Messages: []conversation.Message{{Text: "izyuk alone"}}})
 	for _, step := range []struct {
 		name, word string
 		do         func() error
 	}{
 		{"a forgotten one", "plugh", func() error {
-			_, err := e.Purge(t.Context(), engine.ForgetRequest{ID: forgotten.ID})
+			_, err := e.Purge(t.Context(), memory.ForgetRequest{ID: forgotten.ID})
 			return err
 		}},
 		{"a memory", "hunter2xyzzy", func() error {
-			_, err := e.Purge(t.Context(), engine.ForgetRequest{ID: secret.ID})
+			_, err := e.Purge(t.Context(), memory.ForgetRequest{ID: secret.ID})
 			return err
 		}},
 		{"a message", "blorb", func() error {
-			_, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: ids[1:2]})
+			_, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "c", IDs: ids[1:2]})
 			return err
 		}},
 		{"a conversation", "izyuk", func() error {
@@ -62,21 +67,21 @@ func TestPurgeTakesWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := wordsIn(t, e)
-		if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "words after purging "+step.name, wordsIn(t, e), got)
 	}
-	again := stored(t, e, engine.RememberRequest{Text: "Hunter2Xyzzy is back"})
-	equal(t, "recall of a word that had gone", []string{again.ID}, recalled(t, e, engine.RecallQuery{Text: "hunter2xyzzy", Mode: engine.LexicalMode}))
+	again := stored(t, e, memory.RememberRequest{Text: "Hunter2Xyzzy is back"})
+	equal(t, "recall of a word that had gone", []string{again.ID}, recalled(t, e, recall.Query{Text: "hunter2xyzzy", Mode: recall.LexicalMode}))
 }
 
 // TestPurgeTakesWordsOfManyDocuments has the ways of writing that stay in the last of many documents.
 func TestPurgeTakesWordsOfManyDocuments(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	secret := stored(t, e, engine.RememberRequest{Text: "gardening gardened gardens garden"})
-	requests := make([]engine.RememberRequest, 2500)
+	secret := stored(t, e, memory.RememberRequest{Text: "gardening gardened gardens garden"})
+	requests := make([]memory.RememberRequest, 2500)
 	for n := range requests {
 		requests[n].Text = fmt.Sprintf("a garden of %d", n)
 	}
@@ -84,7 +89,7 @@ func TestPurgeTakesWordsOfManyDocuments(t *testing.T) {
 	if _, err := e.RememberMany(t.Context(), requests); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: secret.ID}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: secret.ID}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "ways of writing", [][]any{{"garden"}, {"gardening"}}, rowsOf(t, e, "SELECT surface FROM surfaces WHERE surface LIKE 'garden%' ORDER BY ALL"))

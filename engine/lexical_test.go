@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // TestCheckLexicalFindsFaults spoils the extension's index, each line in one way.
@@ -37,7 +38,7 @@ func TestCheckLexicalFindsFaults(t *testing.T) {
 		}
 		tamper(t, path, test.statement)
 		e := openFile(t, path, o)
-		x, err := e.CheckLexical(t.Context(), engine.CheckLexicalRequest{})
+		x, err := e.CheckLexical(t.Context(), recall.CheckLexicalRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func TestCheckLexicalFindsFaults(t *testing.T) {
 func TestCheckLexicalQuestions(t *testing.T) {
 	t.Parallel()
 	e := openFile(t, newFile(t), withFTS(t))
-	ask := func(r engine.CheckLexicalRequest) *engine.LexicalCheck {
+	ask := func(r recall.CheckLexicalRequest) *recall.LexicalCheck {
 		t.Helper()
 		x, err := e.CheckLexical(t.Context(), r)
 		if err != nil || !x.Agree() {
@@ -64,21 +65,21 @@ func TestCheckLexicalQuestions(t *testing.T) {
 		}
 		return x
 	}
-	if x := ask(engine.CheckLexicalRequest{}); x.Questions != 0 || !x.Built {
+	if x := ask(recall.CheckLexicalRequest{}); x.Questions != 0 || !x.Built {
 		t.Errorf("an empty file: %+v", x)
 	}
 	stock(t, e)
 	// Three kinds are asked: the tea stands in a memory and in both messages.
-	if x := ask(engine.CheckLexicalRequest{Questions: []string{"Which tea?", "nothing of that kind", ""}}); x.Questions != 9 || x.Scores != 3 || x.Documents != 3 {
+	if x := ask(recall.CheckLexicalRequest{Questions: []string{"Which tea?", "nothing of that kind", ""}}); x.Questions != 9 || x.Scores != 3 || x.Documents != 3 {
 		t.Errorf("questions of the caller: %+v", x)
 	}
-	if x := ask(engine.CheckLexicalRequest{Questions: []string{}}); x.Questions != 0 {
+	if x := ask(recall.CheckLexicalRequest{Questions: []string{}}); x.Questions != 0 {
 		t.Errorf("no questions: %+v", x)
 	}
-	if x := ask(engine.CheckLexicalRequest{Sample: 1}); x.Questions != 2 || x.Scores < 2 {
+	if x := ask(recall.CheckLexicalRequest{Sample: 1}); x.Questions != 2 || x.Scores < 2 {
 		t.Errorf("a question of each kind: %+v", x)
 	}
-	for _, r := range []engine.CheckLexicalRequest{{Sample: -1}, {Sample: 1001}, {Questions: []string{"\xff"}}} {
+	for _, r := range []recall.CheckLexicalRequest{{Sample: -1}, {Sample: 1001}, {Questions: []string{"\xff"}}} {
 		if _, err := e.CheckLexical(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v: want ErrInvalid", r, err)
 		}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 // madeSummary puts a summary in place of messages or summaries of a conversation, and gives its id.
@@ -18,9 +20,9 @@ func madeSummary(t *testing.T, e *engine.Engine, conversation, text string, sour
 	return ids[0]
 }
 
-func summaryOf(t *testing.T, e *engine.Engine, id string) *engine.Summary {
+func summaryOf(t *testing.T, e *engine.Engine, id string) *compact.Summary {
 	t.Helper()
-	d, err := e.Describe(t.Context(), engine.DescribeRequest{ID: id})
+	d, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

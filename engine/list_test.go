@@ -10,26 +10,27 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // openListed makes memories a to f, an hour apart: e supersedes d, c has expired, b is forgotten.
 func openListed(t *testing.T) *engine.Engine {
 	e := enginetest.Open(t, engine.Options{})
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n-10) * time.Hour) }
-	for _, r := range []engine.RememberRequest{
-		{ID: "id_a", Text: "a", CreatedAt: hour(1), Category: engine.Event, Tier: engine.Core, Scope: "user:ines"},
-		{ID: "id_b", Text: "b", CreatedAt: hour(2), Category: engine.Event, Tier: engine.Peripheral},
-		{ID: "id_c", Text: "c", CreatedAt: hour(3), Category: engine.Case, ValidUntil: noon},
-		{ID: "id_d", Text: "d", CreatedAt: hour(4), Category: engine.Case, State: engine.Pending},
-		{ID: "id_f", Text: "f", CreatedAt: hour(6), Category: engine.Profile, State: engine.Archived, Scope: "agent:scout"},
+	for _, r := range []memory.RememberRequest{
+		{ID: "id_a", Text: "a", CreatedAt: hour(1), Category: memory.Event, Tier: memory.Core, Scope: "user:ines"},
+		{ID: "id_b", Text: "b", CreatedAt: hour(2), Category: memory.Event, Tier: memory.Peripheral},
+		{ID: "id_c", Text: "c", CreatedAt: hour(3), Category: memory.Case, ValidUntil: noon},
+		{ID: "id_d", Text: "d", CreatedAt: hour(4), Category: memory.Case, State: memory.Pending},
+		{ID: "id_f", Text: "f", CreatedAt: hour(6), Category: memory.Profile, State: memory.Archived, Scope: "agent:scout"},
 	} {
 		stored(t, e, r)
 	}
-	by := engine.RememberRequest{ID: "id_e", Text: "e", CreatedAt: hour(5)}
-	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "id_d", By: by}); err != nil {
+	by := memory.RememberRequest{ID: "id_e", Text: "e", CreatedAt: hour(5)}
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "id_d", By: by}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: "id_b"}); err != nil {
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "id_b"}); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -38,7 +39,7 @@ func openListed(t *testing.T) *engine.Engine {
 func TestListFilters(t *testing.T) {
 	alone(t)
 	e := openListed(t)
-	type list = engine.ListRequest
+	type list = memory.ListRequest
 	for _, test := range []struct {
 		name    string
 		request list
@@ -54,19 +55,19 @@ func TestListFilters(t *testing.T) {
 		{"scopes", list{Scopes: []string{"user:ines", "agent:scout"}}, "fa"},
 		{"no scope at all", list{Scopes: []string{}}, ""},
 		{"blank scope", list{Scopes: []string{""}}, ""},
-		{"category", list{Categories: []engine.Category{engine.Case}}, "edc"},
-		{"categories", list{Categories: []engine.Category{engine.Event, engine.Profile}}, "fa"},
-		{"no category", list{Categories: []engine.Category{}}, ""},
-		{"tier", list{Tiers: []engine.Tier{engine.Core}}, "a"},
-		{"state", list{States: []engine.State{engine.Pending}}, "d"},
-		{"states", list{States: []engine.State{engine.Pending, engine.Archived}}, "fd"},
+		{"category", list{Categories: []memory.Category{memory.Case}}, "edc"},
+		{"categories", list{Categories: []memory.Category{memory.Event, memory.Profile}}, "fa"},
+		{"no category", list{Categories: []memory.Category{}}, ""},
+		{"tier", list{Tiers: []memory.Tier{memory.Core}}, "a"},
+		{"state", list{States: []memory.State{memory.Pending}}, "d"},
+		{"states", list{States: []memory.State{memory.Pending, memory.Archived}}, "fd"},
 		{"since is within", list{Since: noon.Add(-6 * time.Hour)}, "fed"},
 		{"until is without", list{Until: noon.Add(-6 * time.Hour)}, "ca"},
 		{"since and until", list{Since: noon.Add(-7 * time.Hour), Until: noon.Add(-5 * time.Hour)}, "dc"},
 		{"limit", list{Limit: 2}, "fe"},
 		{"offset", list{Limit: 2, Offset: 3}, "ca"},
 		{"offset past the end", list{Offset: 9}, ""},
-		{"filters and standing", list{Standing: "any", Categories: []engine.Category{engine.Event}}, "ba"},
+		{"filters and standing", list{Standing: "any", Categories: []memory.Category{memory.Event}}, "ba"},
 		{"agent", list{Agent: "scout"}, "fedc"},
 		{"agent and scopes it may not see", list{Agent: "scout", Scopes: []string{"user:ines", "agent:scout"}}, "f"},
 		{"agent and only such", list{Agent: "scout", Scopes: []string{"user:ines"}}, ""},
@@ -87,9 +88,9 @@ func TestListFilters(t *testing.T) {
 func TestListRefuses(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	for _, r := range []engine.ListRequest{
-		{Limit: -1}, {Limit: 100_001}, {Offset: -1}, {Standing: "lost"}, {Categories: []engine.Category{"fact"}}, {Tiers: []engine.Tier{"hot"}},
-		{States: []engine.State{"lost"}}, {Scopes: []string{"\xff"}},
+	for _, r := range []memory.ListRequest{
+		{Limit: -1}, {Limit: 100_001}, {Offset: -1}, {Standing: "lost"}, {Categories: []memory.Category{"fact"}}, {Tiers: []memory.Tier{"hot"}},
+		{States: []memory.State{"lost"}}, {Scopes: []string{"\xff"}},
 	} {
 		if _, err := e.List(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)
@@ -102,12 +103,12 @@ func TestListOrderAndDefaultLimit(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
 	var want []string
 	for i := range 25 {
-		stored(t, e, engine.RememberRequest{Text: fmt.Sprint(i)}) // all of one moment: by id
+		stored(t, e, memory.RememberRequest{Text: fmt.Sprint(i)}) // all of one moment: by id
 		if i >= 5 {
 			want = append([]string{fmt.Sprint(i)}, want...)
 		}
 	}
-	all, err := e.List(t.Context(), engine.ListRequest{})
+	all, err := e.List(t.Context(), memory.ListRequest{})
 	if diff := cmp.Diff(want, memoryTexts(all)); err != nil || diff != "" {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}

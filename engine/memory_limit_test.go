@@ -9,6 +9,12 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // TestLeastMemory: a file whose words nearly all stand in one message, such as ids and hashes, is filled, read, made anew and proved with the least
@@ -17,21 +23,21 @@ func TestLeastMemory(t *testing.T) {
 	alone(t)
 	ctx := t.Context()
 	path := newFile(t)
-	o := engine.Options{MemoryLimit: engine.LeastMemory}
+	o := engine.Options{MemoryLimit: setup.LeastMemory}
 	e := openFile(t, path, o)
 	const messages, batch, words = 10_000, 1000, 60
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range messages / batch {
-		say := make([]engine.Message, batch)
+		say := make([]conversation.Message, batch)
 		for i := range say {
 			var b strings.Builder
 			for range words {
 				fmt.Fprintf(&b, "%016x ", rng.Uint64())
 			}
-			say[i] = engine.Message{Text: b.String()}
+			say[i] = conversation.Message{Text: b.String()}
 		}
 		say[0].Text += " needle"
-		appended(t, e, engine.AppendRequest{Conversation: fmt.Sprint("c", n%4), Messages: say})
+		appended(t, e, conversation.AppendRequest{Conversation: fmt.Sprint("c", n%4), Messages: say})
 	}
 	closeFile(t, e)
 	if err := errors.Join(os.Mkdir(path+".tmp", 0o700), os.WriteFile(path+".tmp/duckdb_temp_storage_DEFAULT-0.tmp", []byte("of a crash"), 0o600)); err != nil {
@@ -41,18 +47,18 @@ func TestLeastMemory(t *testing.T) {
 	if _, err := os.Stat(path + ".tmp"); !os.IsNotExist(err) {
 		t.Errorf("what a crash left in the temporary folder stays: %v", err)
 	}
-	built, err := e.RebuildIndex(ctx, engine.RebuildRequest{})
+	built, err := e.RebuildIndex(ctx, index.RebuildRequest{})
 	if err != nil || built.Documents != messages {
 		t.Fatalf("rebuilt %+v, %v: want %d documents", built, err, messages)
 	}
 	if _, err := e.PurgeConversation(ctx, "c3", ""); err != nil {
 		t.Error(err)
 	}
-	d, err := e.Doctor(ctx, engine.DoctorRequest{})
+	d, err := e.Doctor(ctx, upkeep.DoctorRequest{})
 	if err != nil || len(unpurged(d.Findings)) > 0 {
 		t.Errorf("%+v, %v: want no findings", d, err)
 	}
-	r, err := e.Recall(ctx, engine.RecallQuery{Text: "needle", Kinds: []engine.Kind{engine.MessageKind}, Limit: 1})
+	r, err := e.Recall(ctx, recall.Query{Text: "needle", Kinds: []kinds.Kind{kinds.Message}, Limit: 1})
 	if err != nil || len(r.Hits) != 1 || !strings.HasSuffix(r.Hits[0].Text, "needle") {
 		t.Errorf("%+v, %v: want one with the word", r, err)
 	}

@@ -12,7 +12,11 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // memorySeed repeats a run of TestMemoryVerbs that failed, and memoryRuns says how many runs there are, each with the next seed.
@@ -69,11 +73,11 @@ func (v *memoryVerbs) step() {
 	var err error
 	switch v.rng.IntN(24) {
 	case 0, 1, 2, 3, 4, 5:
-		requests := make([]engine.RememberRequest, 1+v.rng.IntN(3))
+		requests := make([]memory.RememberRequest, 1+v.rng.IntN(3))
 		for i := range requests {
 			requests[i] = v.request()
 		}
-		var all []engine.Remembered
+		var all []memory.Remembered
 		all, err = v.engine.RememberMany(ctx, requests)
 		for _, r := range all {
 			v.know(r.ID)
@@ -84,30 +88,30 @@ func (v *memoryVerbs) step() {
 		_, err = v.engine.Update(ctx, r)
 		v.note("update %s", v.written(r))
 	case 12, 13, 14:
-		r := engine.SupersedeRequest{ID: id, By: v.request()}
-		var newer engine.Remembered
+		r := memory.SupersedeRequest{ID: id, By: v.request()}
+		var newer memory.Remembered
 		newer, err = v.engine.Supersede(ctx, r)
 		v.know(newer.ID)
 		v.note("supersede %s", v.written(r))
 	case 15, 16:
-		_, err = v.engine.Forget(ctx, engine.ForgetRequest{ID: id})
+		_, err = v.engine.Forget(ctx, memory.ForgetRequest{ID: id})
 		v.note("forget %s", id)
 	case 17:
-		_, err = v.engine.Purge(ctx, engine.ForgetRequest{ID: id})
+		_, err = v.engine.Purge(ctx, memory.ForgetRequest{ID: id})
 		v.note("purge %s", id)
 	case 18, 19, 20:
 		lines := v.lines()
-		_, err = v.engine.Import(ctx, strings.NewReader(lines), engine.ImportRequest{Scope: v.pick("", "", "", "user:ines")})
+		_, err = v.engine.Import(ctx, strings.NewReader(lines), interchange.ImportRequest{Scope: v.pick("", "", "", "user:ines")})
 		v.note("import\n%s", lines)
 	case 21:
-		_, err = v.engine.Append(ctx, engine.AppendRequest{Conversation: v.pick("talk", "other"), Scope: "user:ines", Messages: []engine.Message{
+		_, err = v.engine.Append(ctx, conversation.AppendRequest{Conversation: v.pick("talk", "other"), Scope: "user:ines", Messages: []conversation.Message{
 			{Text: v.text(), Session: v.pick("", "s1", "s2"), SaidAt: v.moment()}, {Text: v.text(), Key: v.pick("", "k1", "k2")}}})
 		v.note("append")
 	case 22:
 		_, err = v.engine.PurgeConversation(ctx, v.pick("talk", "other"), "")
 		v.note("purge a conversation")
 	case 23:
-		_, err = v.engine.RebuildIndex(ctx, engine.RebuildRequest{Vectors: v.rng.IntN(4) == 0})
+		_, err = v.engine.RebuildIndex(ctx, index.RebuildRequest{Vectors: v.rng.IntN(4) == 0})
 		v.note("rebuild")
 	}
 	for _, fine := range []error{nil, engine.ErrNotFound, engine.ErrExists, engine.ErrInvalid, engine.ErrAmbiguous} {
@@ -119,21 +123,21 @@ func (v *memoryVerbs) step() {
 }
 
 // request is a memory to be.
-func (v *memoryVerbs) request() engine.RememberRequest {
-	r := engine.RememberRequest{Text: v.text(), Scope: v.scope(), SourceSession: v.pick("", "s1", "s1", "s2"), Key: v.pick("", "", "k1", "k2"),
-		Category: engine.Category(v.pick("", "preference", "event")), CreatedAt: v.moment(), ValidFrom: v.moment(), ValidUntil: v.moment(),
+func (v *memoryVerbs) request() memory.RememberRequest {
+	r := memory.RememberRequest{Text: v.text(), Scope: v.scope(), SourceSession: v.pick("", "s1", "s1", "s2"), Key: v.pick("", "", "k1", "k2"),
+		Category: memory.Category(v.pick("", "preference", "event")), CreatedAt: v.moment(), ValidFrom: v.moment(), ValidUntil: v.moment(),
 		Unique: v.rng.IntN(4) == 0, L0: v.pick("", "", v.text()), L2: v.pick("", "", v.text())}
 	if v.rng.IntN(4) == 0 {
 		r.ID = v.id()
 	}
 	if v.rng.IntN(4) == 0 {
-		r.Relations = []engine.Relation{{Type: v.pick("supports", "supersedes", "superseded_by"), TargetID: v.id()}}
+		r.Relations = []memory.Relation{{Type: v.pick("supports", "supersedes", "superseded_by"), TargetID: v.id()}}
 	}
 	return r
 }
 
-func (v *memoryVerbs) update(id string) engine.UpdateRequest {
-	r := engine.UpdateRequest{ID: id}
+func (v *memoryVerbs) update(id string) memory.UpdateRequest {
+	r := memory.UpdateRequest{ID: id}
 	if v.rng.IntN(2) == 0 {
 		r.Scope = pointer(v.scope())
 	}
@@ -141,13 +145,13 @@ func (v *memoryVerbs) update(id string) engine.UpdateRequest {
 		r.Text = pointer(v.text())
 	}
 	if v.rng.IntN(4) == 0 {
-		r.Category, r.Tier, r.State = pointer(engine.Entity), pointer(engine.Core), pointer(engine.Archived)
+		r.Category, r.Tier, r.State = pointer(memory.Entity), pointer(memory.Core), pointer(memory.Archived)
 	}
 	if v.rng.IntN(4) == 0 {
 		r.ValidUntil, r.FactKey, r.L1 = pointer(v.moment()), pointer(v.text()), pointer(v.text())
 	}
 	if v.rng.IntN(4) == 0 {
-		r.Relations = &[]engine.Relation{{Type: v.pick("supports", "supersedes", "superseded_by"), TargetID: v.id()}}
+		r.Relations = &[]memory.Relation{{Type: v.pick("supports", "supersedes", "superseded_by"), TargetID: v.id()}}
 	}
 	return r
 }
@@ -164,7 +168,7 @@ func (v *memoryVerbs) lines() string {
 			{"id", v.id()}, {"key", v.pick("k1", "k2")}, {"source_session", v.pick("s1", "s2")}, {"supersedes", v.id()}, {"superseded_by", v.id()},
 			{"canonical_id", v.id()}, {"created_at", v.moment()}, {"valid_from", v.moment()}, {"invalidated_at", v.moment()},
 			{"retired_at", v.moment()}, {"l0_abstract", v.text()}, {"category", v.pick("fact", "decision", "entity")},
-			{"relations", []engine.Relation{{Type: "supersedes", TargetID: v.id()}}},
+			{"relations", []memory.Relation{{Type: "supersedes", TargetID: v.id()}}},
 		} {
 			if moment, ok := f.value.(time.Time); v.rng.IntN(3) == 0 && !(ok && moment.IsZero()) {
 				line[f.key] = f.value

@@ -12,17 +12,19 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func TestMemoryDefaults(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{NewID: countedIDs()})
-	want := &engine.Memory{
-		ID: "mem_000001", Text: "The tide turns at six", Category: engine.Pattern, SourceCategory: "other", Scope: "global",
-		Tier: engine.Working, State: engine.Confirmed, Layer: engine.WorkingLayer, Importance: 0.7, Confidence: 0.7,
+	want := &memory.Memory{
+		ID: "mem_000001", Text: "The tide turns at six", Category: memory.Pattern, SourceCategory: "other", Scope: "global",
+		Tier: memory.Working, State: memory.Confirmed, Layer: memory.WorkingLayer, Importance: 0.7, Confidence: 0.7,
 		CreatedAt: noon, ValidFrom: noon, RecordedAt: noon, UpdatedAt: noon, Source: "manual",
 	}
-	if diff := cmp.Diff(want, stored(t, e, engine.RememberRequest{Text: "The tide turns at six"})); diff != "" {
+	if diff := cmp.Diff(want, stored(t, e, memory.RememberRequest{Text: "The tide turns at six"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -33,7 +35,7 @@ func TestImportanceAndConfidenceAreShares(t *testing.T) {
 	for _, test := range []struct{ given, want float64 }{
 		{0, 0}, {0.25, 0.25}, {1, 1}, {-0.1, 0}, {1.2, 1}, {5, 1}, {math.NaN(), 0.7}, {math.Inf(1), 0.7}, {math.Inf(-1), 0.7},
 	} {
-		m := stored(t, e, engine.RememberRequest{Text: "x", Importance: &test.given, Confidence: &test.given})
+		m := stored(t, e, memory.RememberRequest{Text: "x", Importance: &test.given, Confidence: &test.given})
 		if m.Importance != test.want || m.Confidence != test.want {
 			t.Errorf("%v: importance %v, confidence %v, want %v", test.given, m.Importance, m.Confidence, test.want)
 		}
@@ -42,13 +44,13 @@ func TestImportanceAndConfidenceAreShares(t *testing.T) {
 
 func TestParseCategory(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]engine.Category{
-		"profile": engine.Profile, "preference": engine.Preference, "preferences": engine.Preference, " Preferences\n": engine.Preference,
-		"entity": engine.Entity, "ENTITIES": engine.Entity, "event": engine.Event, "events": engine.Event, "case": engine.Case,
-		"cases": engine.Case, "pattern": engine.Pattern, "patterns": engine.Pattern,
+	for word, want := range map[string]memory.Category{
+		"profile": memory.Profile, "preference": memory.Preference, "preferences": memory.Preference, " Preferences\n": memory.Preference,
+		"entity": memory.Entity, "ENTITIES": memory.Entity, "event": memory.Event, "events": memory.Event, "case": memory.Case,
+		"cases": memory.Case, "pattern": memory.Pattern, "patterns": memory.Pattern,
 		"profiles": "", "fact": "", "decision": "", "": "", "other": "",
 	} {
-		if got, ok := engine.ParseCategory(word); got != want || ok != (want != "") {
+		if got, ok := memory.ParseCategory(word); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %v, want %q", word, got, ok, want)
 		}
 	}
@@ -60,28 +62,28 @@ func TestStorageWords(t *testing.T) {
 	long := strings.Repeat("the quay ", 25)
 	for _, test := range []struct {
 		word, text string
-		want       engine.Category
+		want       memory.Category
 		kept       string // SourceCategory
 	}{
-		{"preference", "x", engine.Preference, ""},
-		{"Preferences", "x", engine.Preference, ""},
-		{"entity", "x", engine.Entity, ""},
-		{"decision", "x", engine.Event, "decision"},
-		{"reflection", "x", engine.Pattern, "reflection"},
-		{"other", "x", engine.Pattern, "other"},
-		{"fact", "Water boils at 100 degrees", engine.Case, "fact"},
-		{"FACT", "My boat is blue", engine.Profile, "fact"},
-		{"fact", "I am a pilot", engine.Profile, "fact"},
-		{"fact", "I'm at sea", engine.Profile, "fact"},
-		{"fact", "The name is Ines", engine.Profile, "fact"},
-		{"fact", "叫我小明", engine.Profile, "fact"},
-		{"fact", "这是我的船", engine.Profile, "fact"},
-		{"fact", "我是船长", engine.Profile, "fact"},
-		{"fact", "my boat, " + strings.Repeat("x", 190), engine.Profile, "fact"}, // 199 characters
-		{"fact", "my boat, " + strings.Repeat("x", 191), engine.Case, "fact"},
-		{"fact", "my boat, " + long, engine.Case, "fact"},
+		{"preference", "x", memory.Preference, ""},
+		{"Preferences", "x", memory.Preference, ""},
+		{"entity", "x", memory.Entity, ""},
+		{"decision", "x", memory.Event, "decision"},
+		{"reflection", "x", memory.Pattern, "reflection"},
+		{"other", "x", memory.Pattern, "other"},
+		{"fact", "Water boils at 100 degrees", memory.Case, "fact"},
+		{"FACT", "My boat is blue", memory.Profile, "fact"},
+		{"fact", "I am a pilot", memory.Profile, "fact"},
+		{"fact", "I'm at sea", memory.Profile, "fact"},
+		{"fact", "The name is Ines", memory.Profile, "fact"},
+		{"fact", "叫我小明", memory.Profile, "fact"},
+		{"fact", "这是我的船", memory.Profile, "fact"},
+		{"fact", "我是船长", memory.Profile, "fact"},
+		{"fact", "my boat, " + strings.Repeat("x", 190), memory.Profile, "fact"}, // 199 characters
+		{"fact", "my boat, " + strings.Repeat("x", 191), memory.Case, "fact"},
+		{"fact", "my boat, " + long, memory.Case, "fact"},
 	} {
-		m := stored(t, e, engine.RememberRequest{Text: test.text, Category: engine.Category(test.word)})
+		m := stored(t, e, memory.RememberRequest{Text: test.text, Category: memory.Category(test.word)})
 		if m.Category != test.want || m.SourceCategory != test.kept {
 			t.Errorf("%s %.30q: category %q from %q, want %q from %q", test.word, test.text, m.Category, m.SourceCategory, test.want, test.kept)
 		}
@@ -91,27 +93,27 @@ func TestStorageWords(t *testing.T) {
 func TestStatesAndLayers(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	type request = engine.RememberRequest
+	type request = memory.RememberRequest
 	for _, test := range []struct {
 		request request
-		state   engine.State
-		layer   engine.Layer
+		state   memory.State
+		layer   memory.Layer
 	}{
-		{request{Category: engine.Profile}, engine.Confirmed, engine.DurableLayer},
-		{request{Category: engine.Preference}, engine.Confirmed, engine.DurableLayer},
-		{request{Category: engine.Event}, engine.Confirmed, engine.DurableLayer},
-		{request{Category: engine.Entity}, engine.Confirmed, engine.WorkingLayer},
-		{request{Category: engine.Case}, engine.Confirmed, engine.WorkingLayer},
-		{request{Category: engine.Pattern}, engine.Confirmed, engine.WorkingLayer},
-		{request{Source: "auto-capture", Category: engine.Event}, engine.Confirmed, engine.DurableLayer},
-		{request{Source: "legacy"}, engine.Confirmed, engine.WorkingLayer},
-		{request{Source: "reflection", Category: engine.Event}, engine.Confirmed, engine.ReflectionLayer},
-		{request{Source: "dreaming-engine"}, engine.Confirmed, engine.ReflectionLayer},
-		{request{Source: "session-summary"}, engine.Archived, engine.ReflectionLayer},
-		{request{Source: "session-summary", State: engine.Pending}, engine.Pending, engine.ReflectionLayer},
-		{request{State: engine.Archived, Category: engine.Event}, engine.Archived, engine.ArchiveLayer},
-		{request{State: engine.Pending, Category: engine.Event}, engine.Pending, engine.DurableLayer},
-		{request{State: engine.Archived, Layer: engine.DurableLayer}, engine.Archived, engine.DurableLayer},
+		{request{Category: memory.Profile}, memory.Confirmed, memory.DurableLayer},
+		{request{Category: memory.Preference}, memory.Confirmed, memory.DurableLayer},
+		{request{Category: memory.Event}, memory.Confirmed, memory.DurableLayer},
+		{request{Category: memory.Entity}, memory.Confirmed, memory.WorkingLayer},
+		{request{Category: memory.Case}, memory.Confirmed, memory.WorkingLayer},
+		{request{Category: memory.Pattern}, memory.Confirmed, memory.WorkingLayer},
+		{request{Source: "auto-capture", Category: memory.Event}, memory.Confirmed, memory.DurableLayer},
+		{request{Source: "legacy"}, memory.Confirmed, memory.WorkingLayer},
+		{request{Source: "reflection", Category: memory.Event}, memory.Confirmed, memory.ReflectionLayer},
+		{request{Source: "dreaming-engine"}, memory.Confirmed, memory.ReflectionLayer},
+		{request{Source: "session-summary"}, memory.Archived, memory.ReflectionLayer},
+		{request{Source: "session-summary", State: memory.Pending}, memory.Pending, memory.ReflectionLayer},
+		{request{State: memory.Archived, Category: memory.Event}, memory.Archived, memory.ArchiveLayer},
+		{request{State: memory.Pending, Category: memory.Event}, memory.Pending, memory.DurableLayer},
+		{request{State: memory.Archived, Layer: memory.DurableLayer}, memory.Archived, memory.DurableLayer},
 	} {
 		test.request.Text = "x"
 		if m := stored(t, e, test.request); m.State != test.state || m.Layer != test.layer {
@@ -157,7 +159,7 @@ func TestMoments(t *testing.T) {
 			}
 			continue
 		}
-		result, err := e.Import(t.Context(), strings.NewReader(line), engine.ImportRequest{Strict: true})
+		result, err := e.Import(t.Context(), strings.NewReader(line), interchange.ImportRequest{Strict: true})
 		if err != nil || len(result.Faults) != 1 || !strings.Contains(result.Faults[0].Err, "timestamp is") {
 			t.Errorf("%s: %+v, %v, want a fault that names the time", written, result, err)
 		}
@@ -181,33 +183,33 @@ func TestFactKeys(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for _, test := range []struct {
-		category   engine.Category
+		category   memory.Category
 		text, want string
 	}{
-		{engine.Preference, "Preferred editor: VS Code", "preferences:preferred editor"},
-		{engine.Entity, "Project X -> active", "entities:project x"},
-		{engine.Preference, "Likes tea.", "preferences:likes tea"},
-		{engine.Preference, "编辑器：Zed", "preferences:编辑器"},
-		{engine.Preference, "a => b: c", "preferences:a => b"},
-		{engine.Preference, "a => b -> c", "preferences:a"},
-		{engine.Preference, "Tea \t or\n coffee?!。", "preferences:tea or coffee"},
-		{engine.Preference, strings.Repeat("x", 120) + ": y", "preferences:" + strings.Repeat("x", 120)},
-		{engine.Preference, strings.Repeat("x", 121) + ": y", "preferences:" + strings.Repeat("x", 121) + ": y"},
-		{engine.Preference, "?!.", ""},
-		{engine.Event, "Release: Friday", ""},
-		{engine.Profile, "Name: Ines", ""},
-		{engine.Case, "Case: closed", ""},
-		{engine.Pattern, "Habit: tea", ""},
+		{memory.Preference, "Preferred editor: VS Code", "preferences:preferred editor"},
+		{memory.Entity, "Project X -> active", "entities:project x"},
+		{memory.Preference, "Likes tea.", "preferences:likes tea"},
+		{memory.Preference, "编辑器：Zed", "preferences:编辑器"},
+		{memory.Preference, "a => b: c", "preferences:a => b"},
+		{memory.Preference, "a => b -> c", "preferences:a"},
+		{memory.Preference, "Tea \t or\n coffee?!。", "preferences:tea or coffee"},
+		{memory.Preference, strings.Repeat("x", 120) + ": y", "preferences:" + strings.Repeat("x", 120)},
+		{memory.Preference, strings.Repeat("x", 121) + ": y", "preferences:" + strings.Repeat("x", 121) + ": y"},
+		{memory.Preference, "?!.", ""},
+		{memory.Event, "Release: Friday", ""},
+		{memory.Profile, "Name: Ines", ""},
+		{memory.Case, "Case: closed", ""},
+		{memory.Pattern, "Habit: tea", ""},
 	} {
-		if m := stored(t, e, engine.RememberRequest{Text: test.text, Category: test.category}); m.FactKey != test.want {
+		if m := stored(t, e, memory.RememberRequest{Text: test.text, Category: test.category}); m.FactKey != test.want {
 			t.Errorf("%s %.40q: %q, want %q", test.category, test.text, m.FactKey, test.want)
 		}
 	}
-	m := stored(t, e, engine.RememberRequest{Text: "A long story about tea", L0: "Drink: tea", Category: engine.Preference})
+	m := stored(t, e, memory.RememberRequest{Text: "A long story about tea", L0: "Drink: tea", Category: memory.Preference})
 	if m.FactKey != "preferences:drink" {
 		t.Errorf("from the abstract: %q", m.FactKey)
 	}
-	if m := stored(t, e, engine.RememberRequest{Text: "x: y", Category: engine.Event, FactKey: "mine"}); m.FactKey != "mine" {
+	if m := stored(t, e, memory.RememberRequest{Text: "x: y", Category: memory.Event, FactKey: "mine"}); m.FactKey != "mine" {
 		t.Errorf("the caller's own became %q", m.FactKey)
 	}
 }
@@ -215,16 +217,16 @@ func TestFactKeys(t *testing.T) {
 func TestRelationsAreDistinctAndFew(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	given := []engine.Relation{{Type: "about", TargetID: "t0"}, {Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
-	want := []engine.Relation{{Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
+	given := []memory.Relation{{Type: "about", TargetID: "t0"}, {Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
+	want := []memory.Relation{{Type: "about", TargetID: "t0"}, {Type: "of", TargetID: "t0"}}
 	for i := 1; i <= 20; i++ {
-		r := engine.Relation{Type: "about", TargetID: fmt.Sprint("t", i)}
+		r := memory.Relation{Type: "about", TargetID: fmt.Sprint("t", i)}
 		given = append(given, r)
 		if len(want) < 16 {
 			want = append(want, r)
 		}
 	}
-	if diff := cmp.Diff(want, stored(t, e, engine.RememberRequest{Text: "x", Relations: given}).Relations); diff != "" {
+	if diff := cmp.Diff(want, stored(t, e, memory.RememberRequest{Text: "x", Relations: given}).Relations); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -251,7 +253,7 @@ func TestSourcesAndHistoryKeepTheNewest(t *testing.T) {
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	type request = engine.RememberRequest
+	type request = memory.RememberRequest
 	for _, test := range []struct {
 		request                  request
 		abstract, overview, full string
@@ -264,7 +266,7 @@ func TestLevels(t *testing.T) {
 		{request{Text: "T", L0: "T", L1: "- T", L2: "T"}, "T", "- T", "T"},
 	} {
 		m := stored(t, e, test.request)
-		if a, o, f := m.Level(engine.Abstract), m.Level(engine.Overview), m.Level(engine.Full); a != test.abstract || o != test.overview || f != test.full {
+		if a, o, f := m.Level(memory.Abstract), m.Level(memory.Overview), m.Level(memory.Full); a != test.abstract || o != test.overview || f != test.full {
 			t.Errorf("%+v: %q, %q, %q", test.request, a, o, f)
 		}
 	}
@@ -277,7 +279,7 @@ func TestLevels(t *testing.T) {
 func TestInvalidFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	type request = engine.RememberRequest
+	type request = memory.RememberRequest
 	for _, test := range []struct {
 		request request
 		says    []string // field, value, what is allowed
@@ -299,9 +301,9 @@ func TestInvalidFieldsAreNamed(t *testing.T) {
 		{request{Text: "x", Layer: "deep"}, []string{"memory_layer", `"deep"`, "durable, working, reflection, archive"}},
 		{request{Text: "x", TemporalType: "odd"}, []string{"memory_temporal_type", `"odd"`, "static, dynamic"}},
 		{request{Text: "x", Source: "rumour"}, []string{"source", `"rumour"`, "manual, auto-capture"}},
-		{request{Text: "x", Relations: []engine.Relation{{Type: "about"}}}, []string{"relations", "about", "a type and a target_id"}},
-		{request{Text: "x", Relations: []engine.Relation{{TargetID: "t"}}}, []string{"relations", "a type and a target_id"}},
-		{request{Text: "x", Relations: []engine.Relation{{Type: "\xff", TargetID: "t"}}}, []string{"relations.type", "valid UTF-8"}},
+		{request{Text: "x", Relations: []memory.Relation{{Type: "about"}}}, []string{"relations", "about", "a type and a target_id"}},
+		{request{Text: "x", Relations: []memory.Relation{{TargetID: "t"}}}, []string{"relations", "a type and a target_id"}},
+		{request{Text: "x", Relations: []memory.Relation{{Type: "\xff", TargetID: "t"}}}, []string{"relations.type", "valid UTF-8"}},
 		{request{Text: "x", Contexts: []string{"\xff"}}, []string{"contexts", "valid UTF-8"}},
 		{request{Text: "x", Extra: map[string]any{"k": math.Inf(1)}}, []string{"metadata", "Inf"}},
 		{request{Text: "x", Extra: map[string]any{"text": "another"}}, []string{"extra", `"text"`, "no field of its own"}},
@@ -317,7 +319,7 @@ func TestInvalidFieldsAreNamed(t *testing.T) {
 			}
 		}
 	}
-	if all, err := e.List(t.Context(), engine.ListRequest{Standing: "any"}); err != nil || len(all) != 0 {
+	if all, err := e.List(t.Context(), memory.ListRequest{Standing: "any"}); err != nil || len(all) != 0 {
 		t.Errorf("%d memories of invalid requests, %v", len(all), err)
 	}
 }

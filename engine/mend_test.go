@@ -13,6 +13,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // crashed is a file as a kill left it: ten memories in its log, and how long the log was after each.
@@ -31,7 +32,7 @@ func crash(t *testing.T) *crashed {
 	}
 	c := &crashed{}
 	for n := range 10 {
-		stored(t, e, engine.RememberRequest{ID: fmt.Sprintf("mem_%d", n), Text: fmt.Sprintf("number %d of what the crash had left", n)})
+		stored(t, e, memory.RememberRequest{ID: fmt.Sprintf("mem_%d", n), Text: fmt.Sprintf("number %d of what the crash had left", n)})
 		c.ends = append(c.ends, int(logBytes(t, e.Path())))
 	}
 	c.path = killedCopy(t, e)
@@ -142,7 +143,7 @@ func TestMendsTheLog(t *testing.T) {
 					t.Errorf("the log that was kept is another (%v)", err)
 				}
 			}
-			stored(t, e, engine.RememberRequest{Text: "and on it goes"})
+			stored(t, e, memory.RememberRequest{Text: "and on it goes"})
 			closeFile(t, e)
 			e = openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 			intact(t, e)

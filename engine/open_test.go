@@ -13,6 +13,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func TestNewFileAndReopen(t *testing.T) {
@@ -32,7 +34,7 @@ func TestNewFileAndReopen(t *testing.T) {
 	}
 	intact(t, e)
 	equal(t, "memories after reopening", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
-	r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "what tea does Ines prefer?"})
+	r, err := e.Recall(t.Context(), recall.Query{Text: "what tea does Ines prefer?"})
 	if err != nil || len(r.Hits) == 0 || r.Hits[0].ID != ids[0] {
 		t.Errorf("recall after reopening: %+v, %v: want %s first", r.Hits, err, ids[0])
 	}
@@ -55,7 +57,7 @@ func TestQueriesFollowWrites(t *testing.T) {
 				return s.Terms
 			}
 			before := terms()
-			if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: text}); err != nil {
+			if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: text}); err != nil {
 				t.Fatal(err)
 			}
 			if after := terms(); after <= before {
@@ -269,7 +271,7 @@ func TestNoGoroutineStays(t *testing.T) {
 	path := newFile(t)
 	e := openFile(t, path, o)
 	stock(t, e)
-	if _, err := e.Recall(t.Context(), engine.RecallQuery{Text: "tea"}); err != nil {
+	if _, err := e.Recall(t.Context(), recall.Query{Text: "tea"}); err != nil {
 		t.Error(err)
 	}
 	if _, err := engine.Open(t.Context(), path, o); !errors.Is(err, engine.ErrLocked) {

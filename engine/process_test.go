@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/salvage"
 )
 
 // childRole is the variable that makes the test binary play another process.
@@ -121,5 +122,5 @@ func openOnce(path string) error {
 
 // readDamaged reads damaged files for a recovery.
 func readDamaged(string) error {
-	return engine.ServeRecovery(context.Background(), os.Stdin, os.Stdout)
+	return salvage.ServeRecovery(context.Background(), os.Stdin, os.Stdout)
 }

@@ -11,19 +11,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 var plainID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkProviders holds what an assembled context becomes to the strictest rules of providers.
-func checkProviders(t *testing.T, a *engine.Assembled) {
+func checkProviders(t *testing.T, a *assemble.Assembled) {
 	t.Helper()
 	checkOpenAI(t, a)
 	checkAnthropic(t, a)
 }
 
-func checkOpenAI(t *testing.T, a *engine.Assembled) {
+func checkOpenAI(t *testing.T, a *assemble.Assembled) {
 	t.Helper()
 	messages := a.OpenAI()
 	if len(messages) > 0 && messages[0].Role == "system" {
@@ -66,7 +68,7 @@ func checkOpenAI(t *testing.T, a *engine.Assembled) {
 	}
 }
 
-func checkAnthropic(t *testing.T, a *engine.Assembled) {
+func checkAnthropic(t *testing.T, a *assemble.Assembled) {
 	t.Helper()
 	system, messages := a.Anthropic()
 	if system != a.Guidance {
@@ -116,11 +118,11 @@ func picture(begins string, bytesInAll int) []byte {
 }
 
 // shownImages gives what the messages show of images, in both forms: the type of those with their bytes, or the address.
-func shownImages(t *testing.T, a *engine.Assembled) (all []string) {
+func shownImages(t *testing.T, a *assemble.Assembled) (all []string) {
 	t.Helper()
 	var openAI []string
 	for _, m := range a.OpenAI() {
-		parts, _ := m.Content.([]engine.OpenAIPart)
+		parts, _ := m.Content.([]assemble.OpenAIPart)
 		for _, p := range parts {
 			if p.ImageURL != nil {
 				head, _, _ := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";")
@@ -146,13 +148,13 @@ func shownImages(t *testing.T, a *engine.Assembled) (all []string) {
 func TestProvidersShowImages(t *testing.T) {
 	alone(t)
 	const png, jpeg, limit = "\x89PNG\r\n\x1a\n", "\xff\xd8\xff", 5 << 20 / 4 * 3
-	image := func(mime string, data []byte) engine.Message {
-		return engine.Message{Text: "see", Blocks: []engine.Block{{Type: engine.ImageBlock, MIME: mime, Data: data}}}
+	image := func(mime string, data []byte) conversation.Message {
+		return conversation.Message{Text: "see", Blocks: []conversation.Block{{Type: conversation.ImageBlock, MIME: mime, Data: data}}}
 	}
-	var all []engine.Message
+	var all []conversation.Message
 	var want []string
 	for _, test := range []struct {
-		message engine.Message
+		message conversation.Message
 		want    string // empty: a line of text stands for it
 	}{
 		{image("image/png", picture(png, 100)), "image/png"},
@@ -163,9 +165,9 @@ func TestProvidersShowImages(t *testing.T) {
 		{image("image/svg+xml", []byte("<svg/>")), ""},
 		{image("image/png", picture(png, limit)), "image/png"},
 		{image("image/png", picture(png, limit+1)), ""},
-		{engine.Message{Blocks: []engine.Block{{Type: engine.ImageBlock, Text: "https://harbour.example/crane.jpg"}}}, "https://harbour.example/crane.jpg"},
-		{engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ImageBlock, Data: picture(png, 100)}}}, ""},
-		{engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ImageBlock, Data: picture(png, 100)}}}, ""},
+		{conversation.Message{Blocks: []conversation.Block{{Type: conversation.ImageBlock, Text: "https://harbour.example/crane.jpg"}}}, "https://harbour.example/crane.jpg"},
+		{conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ImageBlock, Data: picture(png, 100)}}}, ""},
+		{conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ImageBlock, Data: picture(png, 100)}}}, ""},
 	} {
 		all = append(all, test.message)
 		if test.want != "" {
@@ -174,9 +176,9 @@ func TestProvidersShowImages(t *testing.T) {
 	}
 	e := enginetest.Open(t, engine.Options{})
 	talked(t, e, all...)
-	for name, a := range map[string]*engine.Assembled{
-		"stored": assembled(t, e, engine.AssembleRequest{}),
-		"live":   assembled(t, e, engine.AssembleRequest{Conversation: "unknown", Live: all}),
+	for name, a := range map[string]*assemble.Assembled{
+		"stored": assembled(t, e, assemble.Request{}),
+		"live":   assembled(t, e, assemble.Request{Conversation: "unknown", Live: all}),
 	} {
 		if diff := cmp.Diff(want, shownImages(t, a)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -190,7 +192,7 @@ func TestProvidersShowImages(t *testing.T) {
 		m.Text = fmt.Sprint(i)
 		talked(t, e, m)
 	}
-	a := assembled(t, e, engine.AssembleRequest{})
+	a := assembled(t, e, assemble.Request{})
 	if got := shownImages(t, a); len(got) != 5 {
 		t.Errorf("%d of 7 large images, want 5", len(got))
 	}

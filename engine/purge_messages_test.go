@@ -13,7 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // leftIn counts the rows of the file that have a word anywhere.
@@ -38,10 +43,10 @@ func TestPurgeMessages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mallard.db")
 	e := enginetest.OpenAt(t, path, engine.Options{Embedder: enginetest.Words{}})
 	huge := "secret " + strings.Repeat("x", 17<<20)
-	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Text: "The heron nests in April, high above the reeds of the northern marsh."},
 		{Text: "secret one", Speaker: "secret", Caption: "secret", Key: "k", Raw: []byte("secret")},
-		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, Output: huge, Raw: []byte("secret" + strings.Repeat("y", 1<<17))}, {Type: engine.FileBlock, FileName: "secret.txt", Data: []byte("secret data")}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, Output: huge, Raw: []byte("secret" + strings.Repeat("y", 1<<17))}, {Type: conversation.FileBlock, FileName: "secret.txt", Data: []byte("secret data")}}},
 		{Text: "secret three"}, {Text: "secret four"}, {Text: "The bittern booms in May, and the warden counts the nests every week."},
 		{Text: "secret five"},
 	}}).IDs
@@ -51,7 +56,7 @@ func TestPurgeMessages(t *testing.T) {
 	if places := leftIn(t, e, "secret"); len(places) != 5 {
 		t.Fatalf("the secret is only in %v", places)
 	}
-	purged, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: []string{ids[6], ids[1], ids[2], ids[3], ids[4]}})
+	purged, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "c", IDs: []string{ids[6], ids[1], ids[2], ids[3], ids[4]}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,24 +78,24 @@ func TestPurgeMessages(t *testing.T) {
 		}
 	}
 	m := messagesOf(t, e, "c")[1]
-	want := &engine.Message{ID: ids[1], ConversationID: m.ConversationID, Seq: 2, Key: "k", Role: "user", SaidAt: noon, RecordedAt: noon, SetAside: engine.AsidePurged, SetAsideAt: noon}
+	want := &conversation.Message{ID: ids[1], ConversationID: m.ConversationID, Seq: 2, Key: "k", Role: "user", SaidAt: noon, RecordedAt: noon, SetAside: conversation.AsidePurged, SetAsideAt: noon}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
-	hits := recalled(t, e, engine.RecallQuery{Text: "secret", Kinds: []engine.Kind{engine.MessageKind}})
+	hits := recalled(t, e, recall.Query{Text: "secret", Kinds: []kinds.Kind{kinds.Message}})
 	if slices.Contains(hits, ids[1]) || slices.Contains(hits, ids[6]) {
 		t.Errorf("recalled: %v", hits)
 	}
-	if again, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: ids[1:2]}); err != nil || again.Messages != 0 {
+	if again, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "c", IDs: ids[1:2]}); err != nil || again.Messages != 0 {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if back := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "secret one", Key: "k"}}}); back.Added != 0 {
+	if back := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "secret one", Key: "k"}}}); back.Added != 0 {
 		t.Errorf("it came back: %+v", back)
 	}
-	if more := added(t, e, engine.AddBlocksRequest{Conversation: "c", MessageKey: "k", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "secret"}}}); more.Added != 0 {
+	if more := added(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageKey: "k", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "secret"}}}); more.Added != 0 {
 		t.Errorf("it grew: %+v", more)
 	}
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -98,10 +103,10 @@ func TestPurgeMessages(t *testing.T) {
 func TestPurgeKeepsWhatOthersReferTo(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	file := []engine.Block{{Type: engine.FileBlock, FileName: "a.txt", Data: []byte("shared")}}
-	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Blocks: file}, {Blocks: file}}}).IDs
+	file := []conversation.Block{{Type: conversation.FileBlock, FileName: "a.txt", Data: []byte("shared")}}
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Blocks: file}, {Blocks: file}}}).IDs
 	for i, payloads := range []int{0, 1} {
-		purged, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: ids[i : i+1]})
+		purged, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "c", IDs: ids[i : i+1]})
 		if err != nil || purged.Payloads != payloads {
 			t.Errorf("%+v, %v, want %d payloads", purged, err, payloads)
 		}
@@ -111,16 +116,16 @@ func TestPurgeKeepsWhatOthersReferTo(t *testing.T) {
 func TestPurgeRefuses(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	here := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}}).IDs
-	there := appended(t, e, engine.AppendRequest{Conversation: "d", Messages: []engine.Message{{Text: "y"}}}).IDs
+	here := appended(t, e, conversation.AppendRequest{Conversation: "c", Scope: "user:ines", Messages: []conversation.Message{{Text: "x"}}}).IDs
+	there := appended(t, e, conversation.AppendRequest{Conversation: "d", Messages: []conversation.Message{{Text: "y"}}}).IDs
 	for _, test := range []struct {
-		request engine.PurgeMessagesRequest
+		request compact.PurgeMessagesRequest
 		want    error
 	}{
-		{engine.PurgeMessagesRequest{Conversation: "c"}, engine.ErrInvalid}, {engine.PurgeMessagesRequest{Conversation: "c", IDs: []string{"\xff"}}, engine.ErrInvalid},
-		{engine.PurgeMessagesRequest{Conversation: "c", IDs: []string{here[0], there[0]}}, engine.ErrNotFound},
-		{engine.PurgeMessagesRequest{Conversation: "e", IDs: here}, engine.ErrNotFound},
-		{engine.PurgeMessagesRequest{Conversation: "c", IDs: here, Agent: "scout"}, engine.ErrScopeDenied},
+		{compact.PurgeMessagesRequest{Conversation: "c"}, engine.ErrInvalid}, {compact.PurgeMessagesRequest{Conversation: "c", IDs: []string{"\xff"}}, engine.ErrInvalid},
+		{compact.PurgeMessagesRequest{Conversation: "c", IDs: []string{here[0], there[0]}}, engine.ErrNotFound},
+		{compact.PurgeMessagesRequest{Conversation: "e", IDs: here}, engine.ErrNotFound},
+		{compact.PurgeMessagesRequest{Conversation: "c", IDs: here, Agent: "scout"}, engine.ErrScopeDenied},
 	} {
 		if _, err := e.PurgeMessages(t.Context(), test.request); !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v, want %v", test.request, err, test.want)
@@ -138,9 +143,9 @@ func TestPurgeConversation(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	shelf(t, e)
-	child := appended(t, e, engine.AppendRequest{Conversation: "child", Parent: "c", Messages: []engine.Message{{Text: "stays", Raw: []byte(strings.Repeat("z", 1<<17))}},
-		Cursor: &engine.Cursor{Path: "/t", Host: "h", Bytes: 9}})
-	for name, want := range map[string]engine.Purged{"c": {Messages: 11, Tokens: 33}, "child": {Messages: 1, Tokens: 2, Payloads: 1}} {
+	child := appended(t, e, conversation.AppendRequest{Conversation: "child", Parent: "c", Messages: []conversation.Message{{Text: "stays", Raw: []byte(strings.Repeat("z", 1<<17))}},
+		Cursor: &conversation.Cursor{Path: "/t", Host: "h", Bytes: 9}})
+	for name, want := range map[string]compact.Purged{"c": {Messages: 11, Tokens: 33}, "child": {Messages: 1, Tokens: 2, Payloads: 1}} {
 		purged, err := e.PurgeConversation(t.Context(), name, "")
 		if diff := cmp.Diff(&want, purged); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
@@ -153,10 +158,10 @@ func TestPurgeConversation(t *testing.T) {
 	if err != nil || len(cursors) != 1 || cursors[0].ConversationID != "" || cursors[0].Bytes != 9 {
 		t.Errorf("%+v, %v", cursors, err)
 	}
-	if hits := recalled(t, e, engine.RecallQuery{Text: "message leaf stays", Kinds: engine.Kinds()}); len(hits) != 0 {
+	if hits := recalled(t, e, recall.Query{Text: "message leaf stays", Kinds: kinds.All()}); len(hits) != 0 {
 		t.Errorf("recalled: %v", hits)
 	}
-	if again := appended(t, e, engine.AppendRequest{Conversation: "child", Messages: []engine.Message{{Text: "new"}}}); again.ConversationID == child.ConversationID || again.Added != 1 {
+	if again := appended(t, e, conversation.AppendRequest{Conversation: "child", Messages: []conversation.Message{{Text: "new"}}}); again.ConversationID == child.ConversationID || again.Added != 1 {
 		t.Errorf("%+v", again)
 	}
 }
@@ -166,21 +171,21 @@ func TestPruneSetAside(t *testing.T) {
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
 	for _, name := range []string{"c", "d"} {
-		appended(t, e, engine.AppendRequest{Conversation: name, Scope: map[string]string{"d": "user:ines"}[name], Messages: []engine.Message{
-			{Text: "branch", SetAside: engine.AsideOffBranch}, {Text: "event", SetAside: engine.AsideEvent, Raw: []byte("raw")}, {Text: "new", SetAside: engine.AsideNew}, {Text: "here"}}})
+		appended(t, e, conversation.AppendRequest{Conversation: name, Scope: map[string]string{"d": "user:ines"}[name], Messages: []conversation.Message{
+			{Text: "branch", SetAside: conversation.AsideOffBranch}, {Text: "event", SetAside: conversation.AsideEvent, Raw: []byte("raw")}, {Text: "new", SetAside: conversation.AsideNew}, {Text: "here"}}})
 		clock.advance(time.Hour)
 	}
 	for _, test := range []struct {
-		request engine.PruneSetAsideRequest
-		want    engine.Pruned
+		request compact.PruneSetAsideRequest
+		want    compact.Pruned
 	}{
-		{engine.PruneSetAsideRequest{DryRun: true}, engine.Pruned{Conversations: 2, Messages: 4, Tokens: 8, Bytes: 28, DryRun: true}},
-		{engine.PruneSetAsideRequest{DryRun: true, Agent: "scout"}, engine.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14, DryRun: true}},
-		{engine.PruneSetAsideRequest{DryRun: true, OlderThan: 2 * time.Hour}, engine.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14, DryRun: true}},
-		{engine.PruneSetAsideRequest{DryRun: true, OlderThan: 3 * time.Hour}, engine.Pruned{DryRun: true}},
-		{engine.PruneSetAsideRequest{Conversation: "d", Reasons: []engine.SetAside{engine.AsideNew}}, engine.Pruned{Conversations: 1, Messages: 1, Tokens: 1, Bytes: 3}},
-		{engine.PruneSetAsideRequest{OlderThan: 2 * time.Hour}, engine.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14}},
-		{engine.PruneSetAsideRequest{OlderThan: 2 * time.Hour}, engine.Pruned{}},
+		{compact.PruneSetAsideRequest{DryRun: true}, compact.Pruned{Conversations: 2, Messages: 4, Tokens: 8, Bytes: 28, DryRun: true}},
+		{compact.PruneSetAsideRequest{DryRun: true, Agent: "scout"}, compact.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14, DryRun: true}},
+		{compact.PruneSetAsideRequest{DryRun: true, OlderThan: 2 * time.Hour}, compact.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14, DryRun: true}},
+		{compact.PruneSetAsideRequest{DryRun: true, OlderThan: 3 * time.Hour}, compact.Pruned{DryRun: true}},
+		{compact.PruneSetAsideRequest{Conversation: "d", Reasons: []conversation.SetAside{conversation.AsideNew}}, compact.Pruned{Conversations: 1, Messages: 1, Tokens: 1, Bytes: 3}},
+		{compact.PruneSetAsideRequest{OlderThan: 2 * time.Hour}, compact.Pruned{Conversations: 1, Messages: 2, Tokens: 4, Bytes: 14}},
+		{compact.PruneSetAsideRequest{OlderThan: 2 * time.Hour}, compact.Pruned{}},
 	} {
 		got, err := e.PruneSetAside(t.Context(), test.request)
 		if diff := cmp.Diff(&test.want, got); err != nil || diff != "" {
@@ -190,7 +195,7 @@ func TestPruneSetAside(t *testing.T) {
 	if c, d := asideOf(t, e, "c"), asideOf(t, e, "d"); c != "m1:purged m2:purged m3:new" || d != "m1:off_branch m2:event m3:purged" {
 		t.Errorf("%q, %q", c, d)
 	}
-	for _, r := range []engine.PruneSetAsideRequest{{Reasons: []engine.SetAside{engine.AsidePurged}}, {Reasons: []engine.SetAside{"old"}}, {OlderThan: -1}} {
+	for _, r := range []compact.PruneSetAsideRequest{{Reasons: []conversation.SetAside{conversation.AsidePurged}}, {Reasons: []conversation.SetAside{"old"}}, {OlderThan: -1}} {
 		if _, err := e.PruneSetAside(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)
 		}
@@ -203,15 +208,15 @@ func TestPruneLooksAgain(t *testing.T) {
 	var e *engine.Engine
 	e = enginetest.Open(t, engine.Options{Progress: func(what string, _, _ int) {
 		if what == "conversations" {
-			if moved, err := e.SetBranch(t.Context(), engine.BranchRequest{Conversation: "c", Found: []string{"back"}}); err != nil || moved != 1 {
+			if moved, err := e.SetBranch(t.Context(), conversation.BranchRequest{Conversation: "c", Found: []string{"back"}}); err != nil || moved != 1 {
 				t.Errorf("%d, %v", moved, err)
 			}
 		}
 	}})
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "gone", SetAside: engine.AsideOffBranch},
-		{Text: "back", Key: "back", SetAside: engine.AsideOffBranch}}})
-	pruned, err := e.PruneSetAside(t.Context(), engine.PruneSetAsideRequest{})
-	if diff := cmp.Diff(&engine.Pruned{Conversations: 1, Messages: 1, Tokens: 1, Bytes: 4}, pruned); err != nil || diff != "" {
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "gone", SetAside: conversation.AsideOffBranch},
+		{Text: "back", Key: "back", SetAside: conversation.AsideOffBranch}}})
+	pruned, err := e.PruneSetAside(t.Context(), compact.PruneSetAsideRequest{})
+	if diff := cmp.Diff(&compact.Pruned{Conversations: 1, Messages: 1, Tokens: 1, Bytes: 4}, pruned); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if got := asideOf(t, e, "c") + " " + contextLine(t, e, "c"); got != "m1:purged m2@2" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/query"
 )
 
 // sections reads a list of names by section, as engine/internal/door/names.txt is written.
@@ -145,9 +146,9 @@ func inlined(n int) string {
 func TestQueryBytes(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	const query = "SELECT repeat('x', 1000) AS long FROM range(100)"
+	const text = "SELECT repeat('x', 1000) AS long FROM range(100)"
 	given := 0
-	cut, err := e.QueryEach(t.Context(), engine.QueryRequest{SQL: query, Bytes: 20_000}, func(columns []string, row []any) error {
+	cut, err := e.QueryEach(t.Context(), query.Request{SQL: text, Bytes: 20_000}, func(columns []string, row []any) error {
 		equal(t, "columns", []string{"long"}, columns)
 		if row != nil {
 			given++
@@ -158,7 +159,7 @@ func TestQueryBytes(t *testing.T) {
 		t.Errorf("%d rows of 1000 bytes, cut by %q, %v: want fewer than 20", given, cut, err)
 	}
 	stop := errors.New("enough")
-	if _, err := e.QueryEach(t.Context(), engine.QueryRequest{SQL: query}, func(_ []string, row []any) error {
+	if _, err := e.QueryEach(t.Context(), query.Request{SQL: text}, func(_ []string, row []any) error {
 		if row != nil {
 			return stop
 		}

@@ -8,7 +8,11 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // content is the index without the numbers of terms, which a rebuild gives anew.
@@ -42,7 +46,7 @@ func TestRebuildMakesTheSame(t *testing.T) {
 	if clustered(t, e) {
 		t.Fatal("postings of a file written bit by bit are clustered: the test shows nothing")
 	}
-	for i, r := range []engine.RebuildRequest{{}, {Vectors: true}, {}, {Vectors: true}} {
+	for i, r := range []index.RebuildRequest{{}, {Vectors: true}, {}, {Vectors: true}} {
 		built, err := e.RebuildIndex(ctx, r)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +55,7 @@ func TestRebuildMakesTheSame(t *testing.T) {
 		if r.Vectors {
 			vectors = len(want["vectors"])
 		}
-		equal(t, fmt.Sprintf("rebuild %d", i), &engine.Rebuilt{Documents: len(want["documents"]) + len(want["forgotten"]), Vectors: vectors}, built)
+		equal(t, fmt.Sprintf("rebuild %d", i), &index.Rebuilt{Documents: len(want["documents"]) + len(want["forgotten"]), Vectors: vectors}, built)
 		equal(t, fmt.Sprintf("content after rebuild %d", i), want, content(t, e))
 		intact(t, e)
 		if !clustered(t, e) {
@@ -72,14 +76,14 @@ func TestRebuildOfBlocks(t *testing.T) {
 	alone(t)
 	e := openFile(t, newFile(t), engine.Options{})
 	defer closeFile(t, e)
-	var say []engine.Message
+	var say []conversation.Message
 	for i := range 2100 {
-		say = append(say, engine.Message{Role: "tool", Blocks: []engine.Block{
-			{Type: engine.ToolResultBlock, CallID: fmt.Sprint(i), Output: fmt.Sprint("result ", i)}, {Type: engine.FileBlock, FileName: "a", Text: fmt.Sprint("file ", i)}}})
+		say = append(say, conversation.Message{Role: "tool", Blocks: []conversation.Block{
+			{Type: conversation.ToolResultBlock, CallID: fmt.Sprint(i), Output: fmt.Sprint("result ", i)}, {Type: conversation.FileBlock, FileName: "a", Text: fmt.Sprint("file ", i)}}})
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: say})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: say})
 	want := content(t, e)
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "content after a rebuild", want, content(t, e))
@@ -91,8 +95,8 @@ func fill(t testing.TB, e *engine.Engine, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(n), 7))
 	for range n {
-		_, err1 := e.Remember(context.Background(), engine.RememberRequest{Text: sentence(rng)})
-		_, err2 := e.Append(context.Background(), engine.AppendRequest{Conversation: "filled", Messages: []engine.Message{{Text: sentence(rng)}}})
+		_, err1 := e.Remember(context.Background(), memory.RememberRequest{Text: sentence(rng)})
+		_, err2 := e.Append(context.Background(), conversation.AppendRequest{Conversation: "filled", Messages: []conversation.Message{{Text: sentence(rng)}}})
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +112,7 @@ func TestRebuildCancelled(t *testing.T) {
 		}
 	}})
 	stock(t, e)
-	many := make([]engine.RememberRequest, 2200) // more than two batches
+	many := make([]memory.RememberRequest, 2200) // more than two batches
 	rng := rand.New(rand.NewPCG(3, 3))
 	for i := range many {
 		many[i].Text = sentence(rng)
@@ -120,7 +124,7 @@ func TestRebuildCancelled(t *testing.T) {
 	for _, step = range []string{"words", "vectors"} {
 		ctx, stop := context.WithCancel(t.Context())
 		cancel = stop
-		if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true}); !errors.Is(err, context.Canceled) {
+		if _, err := e.RebuildIndex(ctx, index.RebuildRequest{Vectors: true}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled at %s: %v: want context.Canceled", step, err)
 		}
 		stop()
@@ -130,14 +134,14 @@ func TestRebuildCancelled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var next *engine.NextModel
+		var next *upkeep.NextModel
 		if step == "vectors" {
-			next = &engine.NextModel{Model: s.Model, Dims: s.Dims, Documents: len(want["vectors"]), Vectors: 1000}
+			next = &upkeep.NextModel{Model: s.Model, Dims: s.Dims, Documents: len(want["vectors"]), Vectors: 1000}
 		}
 		equal(t, "next vectors after a rebuild cancelled at "+step, next, s.Next)
 	}
 	step = ""
-	r, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{Vectors: true})
+	r, err := e.RebuildIndex(t.Context(), index.RebuildRequest{Vectors: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,10 +158,10 @@ func TestRebuildWithoutModel(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	stock(t, e)
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{Vectors: true}); !errors.Is(err, engine.ErrNoEmbedder) {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{Vectors: true}); !errors.Is(err, engine.ErrNoEmbedder) {
 		t.Errorf("vectors without a model: %v", err)
 	}
-	built, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{})
+	built, err := e.RebuildIndex(t.Context(), index.RebuildRequest{})
 	if err != nil || built.Documents == 0 || built.Vectors != 0 {
 		t.Errorf("rebuilt %+v, %v", built, err)
 	}
@@ -174,7 +178,7 @@ func TestNumbersAreNeverUsedAgain(t *testing.T) {
 	highest := int32(0)
 	rememberAndPurge := func() {
 		t.Helper()
-		r, err := e.Remember(ctx, engine.RememberRequest{Text: "here for a moment"})
+		r, err := e.Remember(ctx, memory.RememberRequest{Text: "here for a moment"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +187,7 @@ func TestNumbersAreNeverUsedAgain(t *testing.T) {
 			t.Errorf("document %d after %d", no, highest)
 		}
 		highest = no
-		if _, err := e.Purge(ctx, engine.ForgetRequest{ID: r.ID}); err != nil {
+		if _, err := e.Purge(ctx, memory.ForgetRequest{ID: r.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,7 +196,7 @@ func TestNumbersAreNeverUsedAgain(t *testing.T) {
 		closeFile(t, e)
 		e = openFile(t, path, o)
 	}
-	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(ctx, index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	rememberAndPurge()

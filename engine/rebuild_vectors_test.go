@@ -9,13 +9,16 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // many adds memories of random words, all at once.
 func many(t *testing.T, e *engine.Engine, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(n), 8))
-	all := make([]engine.RememberRequest, n)
+	all := make([]memory.RememberRequest, n)
 	for i := range all {
 		all[i].Text = sentence(rng)
 	}
@@ -37,7 +40,7 @@ func TestRebuildBesideWriters(t *testing.T) {
 			many(t, e, 2300)
 			ids := []string{}
 			for i := range 7 {
-				ids = append(ids, stored(t, e, engine.RememberRequest{Text: fmt.Sprintf("The crane number %d is at the quay", i)}).ID)
+				ids = append(ids, stored(t, e, memory.RememberRequest{Text: fmt.Sprintf("The crane number %d is at the quay", i)}).ID)
 			}
 			closeFile(t, e)
 			model := &scripted{Words: enginetest.Words{N: dims}}
@@ -49,11 +52,11 @@ func TestRebuildBesideWriters(t *testing.T) {
 					return vectors, err
 				}
 				asked++
-				stored(t, e, engine.RememberRequest{Text: fmt.Sprint("written meanwhile ", asked)})
-				if _, err := e.Update(ctx, engine.UpdateRequest{ID: ids[asked], Text: pointer(fmt.Sprint("changed meanwhile ", asked))}); err != nil {
+				stored(t, e, memory.RememberRequest{Text: fmt.Sprint("written meanwhile ", asked)})
+				if _, err := e.Update(ctx, memory.UpdateRequest{ID: ids[asked], Text: pointer(fmt.Sprint("changed meanwhile ", asked))}); err != nil {
 					t.Error(err)
 				}
-				if _, err := e.Forget(ctx, engine.ForgetRequest{ID: ids[asked+3]}); err != nil {
+				if _, err := e.Forget(ctx, memory.ForgetRequest{ID: ids[asked+3]}); err != nil {
 					t.Error(err)
 				}
 				intact(t, e)
@@ -61,12 +64,12 @@ func TestRebuildBesideWriters(t *testing.T) {
 				if err != nil || s.Next == nil || s.Next.Dims != dims || s.Next.Vectors != 1000*(asked-1) || s.Dims != 64 || s.Coverage[0].Vectors < 2300 {
 					t.Errorf("batch %d: %+v, %v: want the old vectors in place, and the next of %d dimensions", asked, s, err, dims)
 				}
-				if hits := recalled(t, e, engine.RecallQuery{Text: "crane number 0 quay"}); len(hits) == 0 || hits[0] != ids[0] {
+				if hits := recalled(t, e, recall.Query{Text: "crane number 0 quay"}); len(hits) == 0 || hits[0] != ids[0] {
 					t.Errorf("batch %d: hits %v, want %s first", asked, hits, ids[0])
 				}
 				return vectors, nil
 			}
-			if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{Vectors: true}); err != nil {
+			if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{Vectors: true}); err != nil {
 				t.Fatal(err)
 			}
 			if asked != 3 {
@@ -79,7 +82,7 @@ func TestRebuildBesideWriters(t *testing.T) {
 			}
 			got := content(t, e)
 			model.texts = nil
-			if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{Vectors: true}); err != nil {
+			if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{Vectors: true}); err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "vectors", content(t, e)["vectors"], got["vectors"])
@@ -95,7 +98,7 @@ func TestRebuildGivenUp(t *testing.T) {
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	many(t, e, 1200)
-	stored(t, e, engine.RememberRequest{Text: "the crane"})
+	stored(t, e, memory.RememberRequest{Text: "the crane"})
 	closeFile(t, e)
 	broken := func(dims int) {
 		t.Helper()
@@ -106,7 +109,7 @@ func TestRebuildGivenUp(t *testing.T) {
 				cancel()
 			}
 		}})
-		if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true}); err == nil {
+		if _, err := e.RebuildIndex(ctx, index.RebuildRequest{Vectors: true}); err == nil {
 			t.Error("the rebuild was not broken off")
 		}
 		s, err := e.Stats(t.Context())
@@ -137,7 +140,7 @@ func TestRebuildGivenUp(t *testing.T) {
 			return vectors, err
 		}
 		e := openFile(t, path, engine.Options{Embedder: model, ReplaceModel: true})
-		if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{Vectors: true}); err == nil || !strings.Contains(err.Error(), "1 dimensions; allowed: 32") {
+		if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{Vectors: true}); err == nil || !strings.Contains(err.Error(), "1 dimensions; allowed: 32") {
 			t.Errorf("%v: want the unusable vector named", err)
 		}
 		if made != 201+1 {

@@ -12,11 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // variedQuestions are questions of different words, filters, weights and ways to ask, so that what one leaves behind would show in another.
-func variedQuestions(n int) (all []engine.RecallQuery) {
+func variedQuestions(n int) (all []recall.Query) {
 	for i := range n {
 		rng := rand.New(rand.NewPCG(9, uint64(i)))
 		q := randomQuestion(rng)
@@ -36,14 +40,14 @@ func variedQuestions(n int) (all []engine.RecallQuery) {
 
 // answer is what a recall gave, without what differs each time.
 type answer struct {
-	Mode       engine.Mode
+	Mode       recall.Mode
 	WeightSet  string
-	Candidates []engine.Candidate
+	Candidates []recall.Candidate
 	Notices    []string
 	Tags       []string
 }
 
-func answerOf(e *engine.Engine, q engine.RecallQuery) (a answer, err error) {
+func answerOf(e *engine.Engine, q recall.Query) (a answer, err error) {
 	result, err := e.Recall(context.Background(), q)
 	for _, h := range result.Hits {
 		a.Candidates = append(a.Candidates, h.Signals)
@@ -56,7 +60,7 @@ func answerOf(e *engine.Engine, q engine.RecallQuery) (a answer, err error) {
 func differs(want, got answer) string { return cmp.Diff(want, got, cmp.Comparer(near)) }
 
 // answersOf asks one question after the other.
-func answersOf(t *testing.T, e *engine.Engine, questions []engine.RecallQuery) (all []answer) {
+func answersOf(t *testing.T, e *engine.Engine, questions []recall.Query) (all []answer) {
 	t.Helper()
 	found := 0
 	for _, q := range questions {
@@ -76,8 +80,8 @@ func answersOf(t *testing.T, e *engine.Engine, questions []engine.RecallQuery) (
 func tagged(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	for i := range 8 {
-		stored(t, e, engine.RememberRequest{Text: fmt.Sprint(vocabulary[i], " crane and harbour of proj:harbour"), Scope: "global"})
-		appended(t, e, engine.AppendRequest{Conversation: "talk 1", Messages: []engine.Message{{Text: vocabulary[i] + " crane, proj:harbour", SaidAt: noon.AddDate(0, -3, 0)}}})
+		stored(t, e, memory.RememberRequest{Text: fmt.Sprint(vocabulary[i], " crane and harbour of proj:harbour"), Scope: "global"})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk 1", Messages: []conversation.Message{{Text: vocabulary[i] + " crane, proj:harbour", SaidAt: noon.AddDate(0, -3, 0)}}})
 	}
 }
 
@@ -124,13 +128,13 @@ func TestRecallAfterFailure(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for i := range 30 {
 		text := fmt.Sprint(vocabulary[i], " ", vocabulary[i/2], " crane")
-		stored(t, e, engine.RememberRequest{Text: text})
-		appended(t, e, engine.AppendRequest{Conversation: fmt.Sprint("talk ", i%4), Messages: []engine.Message{{Text: text, Speaker: "Ines", SaidAt: noon.AddDate(0, 0, -i)}}})
+		stored(t, e, memory.RememberRequest{Text: text})
+		appended(t, e, conversation.AppendRequest{Conversation: fmt.Sprint("talk ", i%4), Messages: []conversation.Message{{Text: text, Speaker: "Ines", SaidAt: noon.AddDate(0, 0, -i)}}})
 	}
 	tagged(t, e)
-	stored(t, e, engine.RememberRequest{Text: "the crane at env:night"})
-	questions := append(variedQuestions(4), engine.RecallQuery{Text: "crane proj:harbour", Kinds: engine.Kinds(), Weights: plainWeights()},
-		engine.RecallQuery{Text: "crane env:night", Kinds: engine.Kinds(), Weights: plainWeights()})
+	stored(t, e, memory.RememberRequest{Text: "the crane at env:night"})
+	questions := append(variedQuestions(4), recall.Query{Text: "crane proj:harbour", Kinds: kinds.All(), Weights: plainWeights()},
+		recall.Query{Text: "crane env:night", Kinds: kinds.All(), Weights: plainWeights()})
 	want := answersOf(t, e, questions)
 	// between lets something fail before every question, and so after every other one.
 	between := func(what string, fail func()) {
@@ -149,20 +153,20 @@ func TestRecallAfterFailure(t *testing.T) {
 	for _, test := range []struct {
 		what string
 		ask  func(context.Context, []float32) ([]float32, error)
-		q    engine.RecallQuery
+		q    recall.Query
 		want error // nil: the recall goes on with words
 	}{
-		{"a model that fails", fails, engine.RecallQuery{Mode: engine.Hybrid}, broken},
-		{"a model that fails, asked in silence", fails, engine.RecallQuery{Conversations: []string{"talk 2"}}, nil},
-		{"a model that fails for an explanation", fails, engine.RecallQuery{Mode: engine.VectorMode, Explain: true, Conversations: []string{"talk 1", "talk 2"}}, broken},
-		{"a vector too short", func(_ context.Context, v []float32) ([]float32, error) { return v[1:], nil }, engine.RecallQuery{}, engine.ErrBadVector},
-		{"an unknown conversation", nil, engine.RecallQuery{Conversations: []string{"talk 1", "nowhere"}}, engine.ErrNotFound},
-		{"unknown weights", nil, engine.RecallQuery{WeightSet: "nowhere"}, engine.ErrNotFound},
-		{"an unknown document", nil, engine.RecallQuery{WhyNot: "mem_nowhere"}, engine.ErrNotFound},
-		{"an unknown document, with a tag", nil, engine.RecallQuery{WhyNot: "mem_nowhere", Text: "crane proj:harbour"}, engine.ErrNotFound},
+		{"a model that fails", fails, recall.Query{Mode: recall.Hybrid}, broken},
+		{"a model that fails, asked in silence", fails, recall.Query{Conversations: []string{"talk 2"}}, nil},
+		{"a model that fails for an explanation", fails, recall.Query{Mode: recall.VectorMode, Explain: true, Conversations: []string{"talk 1", "talk 2"}}, broken},
+		{"a vector too short", func(_ context.Context, v []float32) ([]float32, error) { return v[1:], nil }, recall.Query{}, engine.ErrBadVector},
+		{"an unknown conversation", nil, recall.Query{Conversations: []string{"talk 1", "nowhere"}}, engine.ErrNotFound},
+		{"unknown weights", nil, recall.Query{WeightSet: "nowhere"}, engine.ErrNotFound},
+		{"an unknown document", nil, recall.Query{WhyNot: "mem_nowhere"}, engine.ErrNotFound},
+		{"an unknown document, with a tag", nil, recall.Query{WhyNot: "mem_nowhere", Text: "crane proj:harbour"}, engine.ErrNotFound},
 	} {
 		q := test.q
-		q.Kinds = engine.Kinds()
+		q.Kinds = kinds.All()
 		if q.Text == "" {
 			q.Text = "crane harbour pilot"
 		}
@@ -180,12 +184,12 @@ func TestRecallAfterFailure(t *testing.T) {
 			}
 		}()
 		model.ask = func(context.Context, []float32) ([]float32, error) { panic("the model is mad") }
-		e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Mode: engine.Hybrid})
+		e.Recall(t.Context(), recall.Query{Text: "crane", Mode: recall.Hybrid})
 	})
 	between("a recall cancelled while the model thinks", func() {
 		ctx, cancel := context.WithCancel(t.Context())
 		model.ask = func(ctx context.Context, _ []float32) ([]float32, error) { cancel(); return nil, ctx.Err() }
-		if _, err := e.Recall(ctx, engine.RecallQuery{Text: "crane harbour", Kinds: engine.Kinds()}); !errors.Is(err, context.Canceled) {
+		if _, err := e.Recall(ctx, recall.Query{Text: "crane harbour", Kinds: kinds.All()}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled while the model thinks: %v", err)
 		}
 	})
@@ -194,7 +198,7 @@ func TestRecallAfterFailure(t *testing.T) {
 // TestFirstRecallFails: a connection whose first recall failed is as good as new.
 func TestFirstRecallFails(t *testing.T) {
 	alone(t)
-	for what, q := range map[string]engine.RecallQuery{
+	for what, q := range map[string]recall.Query{
 		"an unknown conversation": {Conversations: []string{"nowhere"}}, "unknown weights": {WeightSet: "nowhere"}, "an unknown document": {WhyNot: "mem_nowhere"},
 	} {
 		e := enginetest.Open(t, engine.Options{})
@@ -203,7 +207,7 @@ func TestFirstRecallFails(t *testing.T) {
 		if _, err := e.Recall(t.Context(), q); !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if got := recalled(t, e, engine.RecallQuery{Text: "crane", Weights: plainWeights()}); len(got) != 8 {
+		if got := recalled(t, e, recall.Query{Text: "crane", Weights: plainWeights()}); len(got) != 8 {
 			t.Errorf("after %s: %v", what, got)
 		}
 	}
@@ -246,7 +250,7 @@ func TestManyRecalls(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Threads: 1})
 	tagged(t, e)
-	questions := []engine.RecallQuery{
+	questions := []recall.Query{
 		{Text: "crane harbour", Kinds: onlyMessages}, {Text: "crane", Kinds: onlyMessages, Conversations: []string{"talk 1"}}, {Text: "ship proj:harbour", Kinds: onlyMessages},
 	}
 	want := answersOf(t, e, questions)

@@ -6,7 +6,12 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // TestClockThatRanAhead: a memory that was written while the clock was ahead is found, counts as new, and its date is noticed. One that is
@@ -15,13 +20,13 @@ func TestClockThatRanAhead(t *testing.T) {
 	t.Parallel()
 	clock := &movingClock{noon.AddDate(3, 0, 0)}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
-	ahead := stored(t, e, engine.RememberRequest{Text: "The crane is blue"})
-	turn := appended(t, e, engine.AppendRequest{Conversation: "quay", Messages: []engine.Message{{Text: "The crane again"}}}).IDs[0]
+	ahead := stored(t, e, memory.RememberRequest{Text: "The crane is blue"})
+	turn := appended(t, e, conversation.AppendRequest{Conversation: "quay", Messages: []conversation.Message{{Text: "The crane again"}}}).IDs[0]
 	clock.at = noon
-	now := stored(t, e, engine.RememberRequest{Text: "The crane is green"})
-	later := stored(t, e, engine.RememberRequest{Text: "The crane is red", ValidFrom: noon.AddDate(0, 1, 0)})
-	for _, mode := range []engine.Mode{engine.Hybrid, engine.LexicalMode} {
-		r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Mode: mode, Kinds: engine.Kinds()})
+	now := stored(t, e, memory.RememberRequest{Text: "The crane is green"})
+	later := stored(t, e, memory.RememberRequest{Text: "The crane is red", ValidFrom: noon.AddDate(0, 1, 0)})
+	for _, mode := range []recall.Mode{recall.Hybrid, recall.LexicalMode} {
+		r, err := e.Recall(t.Context(), recall.Query{Text: "crane", Mode: mode, Kinds: kinds.All()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,14 +44,14 @@ func TestClockThatRanAhead(t *testing.T) {
 		}
 	}
 	for _, asOf := range []time.Time{noon, noon.AddDate(0, 0, 1)} {
-		equal(t, "as of a day before it", []string{now.ID}, recalled(t, e, engine.RecallQuery{Text: "crane", AsOf: asOf}))
+		equal(t, "as of a day before it", []string{now.ID}, recalled(t, e, recall.Query{Text: "crane", AsOf: asOf}))
 	}
-	why, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", WhyNot: ahead.ID})
+	why, err := e.Recall(t.Context(), recall.Query{Text: "crane", WhyNot: ahead.ID})
 	if err != nil || why.WhyNot.Stage != "" {
 		t.Errorf("why not %s: %+v, %v; want a hit", ahead.ID, why.WhyNot, err)
 	}
-	for _, pattern := range []engine.GrepRequest{{Pattern: "crane"}, {Pattern: "cr[a]ne", Mode: engine.GrepRegex}} {
-		pattern.Kinds, pattern.AllConversations = []engine.Kind{engine.MemoryKind}, true
+	for _, pattern := range []lookup.GrepRequest{{Pattern: "crane"}, {Pattern: "cr[a]ne", Mode: lookup.GrepRegex}} {
+		pattern.Kinds, pattern.AllConversations = []kinds.Kind{kinds.Memory}, true
 		r, err := e.Grep(t.Context(), pattern)
 		if err != nil {
 			t.Fatal(err)

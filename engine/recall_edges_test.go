@@ -10,10 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
-var onlyMessages = []engine.Kind{engine.MessageKind}
+var onlyMessages = []kinds.Kind{kinds.Message}
 
 // TestOddStoresAndQuestions asks what nobody would of stores that hardly are any: there is an answer, soon, and always the same one.
 func TestOddStoresAndQuestions(t *testing.T) {
@@ -23,12 +29,12 @@ func TestOddStoresAndQuestions(t *testing.T) {
 	t.Parallel()
 	turn := func(texts ...string) func(*testing.T, *engine.Engine) {
 		return func(t *testing.T, e *engine.Engine) {
-			messages := make([]engine.Message, len(texts))
+			messages := make([]conversation.Message, len(texts))
 			for i, s := range texts {
-				messages[i] = engine.Message{Text: s, SaidAt: noon.AddDate(0, 0, -1)}
-				stored(t, e, engine.RememberRequest{Text: s})
+				messages[i] = conversation.Message{Text: s, SaidAt: noon.AddDate(0, 0, -1)}
+				stored(t, e, memory.RememberRequest{Text: s})
 			}
-			appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: messages})
+			appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: messages})
 		}
 	}
 	alike := slices.Repeat([]string{"The crane stands at the harbour."}, 30)
@@ -45,11 +51,11 @@ func TestOddStoresAndQuestions(t *testing.T) {
 		"long words": strings.Repeat("x", 10_000), "many words": numbered(2000), "Japanese": "港のクレーンはどこにありますか", "Russian": "где стоит кран в мае?", "Arabic": "أين الرافعة؟", "emoji": "🏗️🙂",
 	}
 	for _, store := range stores {
-		for _, model := range []engine.Embedder{nil, enginetest.Words{}} {
+		for _, model := range []setup.Embedder{nil, enginetest.Words{}} {
 			e := enginetest.Open(t, engine.Options{Embedder: model})
 			store.fill(t, e)
 			for name, question := range questions {
-				for _, kinds := range [][]engine.Kind{onlyMessages, {engine.MemoryKind, engine.MessageKind}} {
+				for _, kinds := range [][]kinds.Kind{onlyMessages, {kinds.Memory, kinds.Message}} {
 					if model == nil && len(kinds) == 1 {
 						continue
 					}
@@ -58,7 +64,7 @@ func TestOddStoresAndQuestions(t *testing.T) {
 						w = nil
 					}
 					what := fmt.Sprintf("%s of %s, model %v, kinds %v", name, store.name, model, kinds)
-					q := engine.RecallQuery{Text: question, Kinds: kinds, Weights: w, Limit: 100}
+					q := recall.Query{Text: question, Kinds: kinds, Weights: w, Limit: 100}
 					start := time.Now()
 					result, err := e.Recall(t.Context(), q)
 					if took := time.Since(start); err != nil || took > time.Minute {
@@ -95,21 +101,21 @@ func TestAlikeStayInOrder(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for i := range 20 { // a session of its own each, so that neighbours make no difference
-		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "The crane stands.", Session: fmt.Sprint(i), SaidAt: noon}}})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "The crane stands.", Session: fmt.Sprint(i), SaidAt: noon}}})
 	}
 	var want []string
 	for _, m := range messagesOf(t, e, "talk") {
 		want = append(want, m.ID)
 	}
 	for _, limit := range []int{1, 5, 20} {
-		if diff := cmp.Diff(want[:limit], recalled(t, e, engine.RecallQuery{Text: "crane", Kinds: onlyMessages, Limit: limit})); diff != "" {
+		if diff := cmp.Diff(want[:limit], recalled(t, e, recall.Query{Text: "crane", Kinds: onlyMessages, Limit: limit})); diff != "" {
 			t.Errorf("limit %d (-want +got):\n%s", limit, diff)
 		}
 	}
 }
 
 // nearCosines gives, by text, what the neighbours make of the cosine.
-func nearCosines(t *testing.T, e *engine.Engine, q engine.RecallQuery) map[string]float64 {
+func nearCosines(t *testing.T, e *engine.Engine, q recall.Query) map[string]float64 {
 	t.Helper()
 	result, err := e.Recall(t.Context(), q)
 	if err != nil {
@@ -129,11 +135,11 @@ func TestNeighboursAreOfOneSession(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for i := range 3 { // two talks in turns, all at one moment
 		for _, name := range []string{"A", "B"} {
-			appended(t, e, engine.AppendRequest{Conversation: name, Messages: []engine.Message{{Text: fmt.Sprint(name, i+1), SaidAt: noon}}})
+			appended(t, e, conversation.AppendRequest{Conversation: name, Messages: []conversation.Message{{Text: fmt.Sprint(name, i+1), SaidAt: noon}}})
 		}
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "C", Messages: []engine.Message{{Text: "C", SaidAt: noon}}})
-	q := engine.RecallQuery{Text: "lantern", Kinds: onlyMessages, Mode: engine.VectorMode}
+	appended(t, e, conversation.AppendRequest{Conversation: "C", Messages: []conversation.Message{{Text: "C", SaidAt: noon}}})
+	q := recall.Query{Text: "lantern", Kinds: onlyMessages, Mode: recall.VectorMode}
 	want := map[string]float64{ // near 0.5, far 0.2
 		"A1": (1 + 0.2) / 1.7, "A2": (0.5 + 0.5) / 2, "A3": (1 + 0.2) / 1.7, "B1": 0.5 / 1.7, "B2": 1 / 2.0, "B3": 0.5 / 1.7, "C": 0,
 	}
@@ -159,25 +165,25 @@ func TestMemoriesOfOneSourceAreNeighbours(t *testing.T) {
 		vectors[text] = []float32{0, 1, 0}
 	}
 	e := enginetest.Open(t, engine.Options{Embedder: plotted{dims: 3, vectors: vectors}})
-	stored(t, e, engine.RememberRequest{Text: "before", SourceSession: "s"})
-	stored(t, e, engine.RememberRequest{Text: "elsewhere", SourceSession: "r"})
-	stored(t, e, engine.RememberRequest{Text: "of no source"})
-	match := stored(t, e, engine.RememberRequest{Text: "the match", SourceSession: "s"})
-	if _, err := e.RememberMany(t.Context(), []engine.RememberRequest{{Text: "of another scope", Scope: "user:ines", SourceSession: "s"}, {Text: "after", SourceSession: "s"}}); err != nil {
+	stored(t, e, memory.RememberRequest{Text: "before", SourceSession: "s"})
+	stored(t, e, memory.RememberRequest{Text: "elsewhere", SourceSession: "r"})
+	stored(t, e, memory.RememberRequest{Text: "of no source"})
+	match := stored(t, e, memory.RememberRequest{Text: "the match", SourceSession: "s"})
+	if _, err := e.RememberMany(t.Context(), []memory.RememberRequest{{Text: "of another scope", Scope: "user:ines", SourceSession: "s"}, {Text: "after", SourceSession: "s"}}); err != nil {
 		t.Fatal(err)
 	}
 	w := plainWeights()
-	q := engine.RecallQuery{Text: "lantern", Mode: engine.VectorMode, Weights: w}
+	q := recall.Query{Text: "lantern", Mode: recall.VectorMode, Weights: w}
 	alone := map[string]float64{"before": 0, "the match": 1, "after": 0, "elsewhere": 0, "of another scope": 0, "of no source": 0}
 	equalNear(t, "alone", alone, nearCosines(t, e, q))
 	w.Near = 0.5
 	together := map[string]float64{"before": 0.5 / 1.5, "the match": 0.5, "after": 0.5 / 1.5, "elsewhere": 0, "of another scope": 0, "of no source": 0}
 	equalNear(t, "together", together, nearCosines(t, e, q))
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	equalNear(t, "after a rebuild", together, nearCosines(t, e, q))
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: match.ID}); err != nil {
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: match.ID}); err != nil {
 		t.Fatal(err)
 	}
 	delete(alone, "the match")
@@ -188,17 +194,17 @@ func TestMemoriesOfOneSourceAreNeighbours(t *testing.T) {
 func TestBothKinds(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
-	stored(t, e, engine.RememberRequest{Text: "The crane is blue."})
-	stored(t, e, engine.RememberRequest{Text: "Ines likes tea."})
+	stored(t, e, memory.RememberRequest{Text: "The crane is blue."})
+	stored(t, e, memory.RememberRequest{Text: "Ines likes tea."})
 	for i := range 5 {
-		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "The crane is loud.", Session: fmt.Sprint(i)}}})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "The crane is loud.", Session: fmt.Sprint(i)}}})
 	}
 	w := plainWeights()
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Kinds: engine.Kinds(), Weights: w})
-	if err != nil || len(result.Hits) != 6 || result.Hits[0].Kind != engine.MemoryKind {
+	result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Kinds: kinds.All(), Weights: w})
+	if err != nil || len(result.Hits) != 6 || result.Hits[0].Kind != kinds.Memory {
 		t.Fatalf("%v, %v: want the memory first, then the messages", hitIDs(result), err)
 	}
-	alone, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Weights: w})
+	alone, err := e.Recall(t.Context(), recall.Query{Text: "crane", Weights: w})
 	if err != nil || len(alone.Hits) != 1 || !near(alone.Hits[0].Score, result.Hits[0].Score) {
 		t.Errorf("the memory alone: %+v, %v: want a score of %v", alone.Hits, err, result.Hits[0].Score)
 	}
@@ -209,7 +215,7 @@ func TestDatesOfMemories(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	for id, from := range map[string]time.Time{"mem_march": on(2026, 3, 10), "mem_april": on(2026, 4, 10), "mem_may": on(2026, 5, 10)} {
-		stored(t, e, engine.RememberRequest{ID: id, Text: "Ines works at the harbour", ValidFrom: from})
+		stored(t, e, memory.RememberRequest{ID: id, Text: "Ines works at the harbour", ValidFrom: from})
 	}
 	w := plainWeights()
 	w.Date = 0.5
@@ -226,7 +232,7 @@ func TestDatesOfMemories(t *testing.T) {
 		{"Where did Ines work last month?", on(2026, 4, 20), "mem_march", 2}, // that of May was not true yet
 		{"Where did Ines work in May?", on(2026, 4, 20), "mem_april", 2},
 	} {
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: test.question, AsOf: test.asOf, Weights: w})
+		result, err := e.Recall(t.Context(), recall.Query{Text: test.question, AsOf: test.asOf, Weights: w})
 		if err != nil || len(result.Hits) != test.hits || result.Hits[0].ID != test.first {
 			t.Errorf("%q as of %v: %v, %v: want %s first of %d", test.question, test.asOf, hitIDs(result), err, test.first, test.hits)
 		}
@@ -238,13 +244,13 @@ func TestMessagesAsOf(t *testing.T) {
 	t.Parallel()
 	model := plotted{dims: 3, vectors: map[string][]float32{"lantern": {1, 0, 0}, "first": {1, 0, 0}, "second": {0, 1, 0}, "third": {1, 0, 0}}}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{
 		{Text: "first", SaidAt: on(2026, 3, 1)}, {Text: "second", SaidAt: on(2026, 3, 1).Add(time.Hour)}, {Text: "third", SaidAt: on(2026, 3, 1).Add(2 * time.Hour)},
 	}})
 	for hours, want := range map[int]map[string]float64{
 		0: {"first": 1}, 1: {"first": 1 / 1.5, "second": 0.5 / 1.5}, 2: {"first": 1.2 / 1.7, "second": 0.5, "third": 1.2 / 1.7}, -1: {},
 	} {
-		q := engine.RecallQuery{Text: "lantern", Kinds: onlyMessages, Mode: engine.VectorMode, AsOf: on(2026, 3, 1).Add(time.Duration(hours) * time.Hour)}
+		q := recall.Query{Text: "lantern", Kinds: onlyMessages, Mode: recall.VectorMode, AsOf: on(2026, 3, 1).Add(time.Duration(hours) * time.Hour)}
 		equalNear(t, fmt.Sprintf("after %d hours", hours), want, nearCosines(t, e, q))
 	}
 }

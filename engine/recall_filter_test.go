@@ -12,42 +12,46 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func TestRecallFilters(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n-10) * time.Hour) }
-	for _, r := range []engine.RememberRequest{
-		{ID: "mem_a", Text: "crane a", Category: engine.Event, Tier: engine.Core, CreatedAt: hour(1), Scope: "user:ines"},
-		{ID: "mem_b", Text: "crane b", Category: engine.Case, Tier: engine.Peripheral, CreatedAt: hour(2)},
-		{ID: "mem_c", Text: "crane c", Category: engine.Case, CreatedAt: hour(3), Scope: "agent:scout"},
-		{ID: "mem_d", Text: "crane d", Category: engine.Event, CreatedAt: hour(4), ValidFrom: hour(8)},
-		{ID: "mem_e", Text: "crane e", State: engine.Archived}, {ID: "mem_f", Text: "crane f", State: engine.Pending},
+	for _, r := range []memory.RememberRequest{
+		{ID: "mem_a", Text: "crane a", Category: memory.Event, Tier: memory.Core, CreatedAt: hour(1), Scope: "user:ines"},
+		{ID: "mem_b", Text: "crane b", Category: memory.Case, Tier: memory.Peripheral, CreatedAt: hour(2)},
+		{ID: "mem_c", Text: "crane c", Category: memory.Case, CreatedAt: hour(3), Scope: "agent:scout"},
+		{ID: "mem_d", Text: "crane d", Category: memory.Event, CreatedAt: hour(4), ValidFrom: hour(8)},
+		{ID: "mem_e", Text: "crane e", State: memory.Archived}, {ID: "mem_f", Text: "crane f", State: memory.Pending},
 	} {
 		stored(t, e, r)
 	}
 	for _, name := range []string{"x", "y"} {
-		var say []engine.Message
+		var say []conversation.Message
 		for i := range 2 {
-			say = append(say, engine.Message{Text: fmt.Sprint("crane ", name, i), SaidAt: hour(5 + i)})
+			say = append(say, conversation.Message{Text: fmt.Sprint("crane ", name, i), SaidAt: hour(5 + i)})
 		}
-		appended(t, e, engine.AppendRequest{Conversation: name, Scope: map[string]string{"x": "user:ines", "y": "agent:scout"}[name], Messages: say})
+		appended(t, e, conversation.AppendRequest{Conversation: name, Scope: map[string]string{"x": "user:ines", "y": "agent:scout"}[name], Messages: say})
 	}
 	y := messagesOf(t, e, "y")[0].ConversationID
-	both, messages := engine.Kinds(), []engine.Kind{engine.MessageKind}
-	type query = engine.RecallQuery
+	both, messages := kinds.All(), []kinds.Kind{kinds.Message}
+	type query = recall.Query
 	for _, test := range []struct {
 		name  string
 		query query
 		want  string // last words of the texts
 	}{
 		{"default is memories", query{}, "a b c d"},
-		{"memories", query{Kinds: []engine.Kind{engine.MemoryKind}}, "a b c d"},
+		{"memories", query{Kinds: []kinds.Kind{kinds.Memory}}, "a b c d"},
 		{"messages", query{Kinds: messages}, "x0 x1 y0 y1"},
 		{"both", query{Kinds: both}, "a b c d x0 x1 y0 y1"},
-		{"no kind", query{Kinds: []engine.Kind{}}, ""},
+		{"no kind", query{Kinds: []kinds.Kind{}}, ""},
 		{"scope", query{Kinds: both, Scopes: []string{"user:ines"}}, "a x0 x1"},
 		{"scopes", query{Kinds: both, Scopes: []string{"user:ines", "global"}}, "a b d x0 x1"},
 		{"no scope", query{Kinds: both, Scopes: []string{}}, ""},
@@ -60,19 +64,19 @@ func TestRecallFilters(t *testing.T) {
 		{"conversations", query{Kinds: messages, Conversations: []string{"x", y}}, "x0 x1 y0 y1"},
 		{"no conversation", query{Kinds: both, Conversations: []string{}}, ""},
 		{"memories are in none", query{Kinds: both, Conversations: []string{"x"}}, "x0 x1"},
-		{"category", query{Categories: []engine.Category{engine.Case}}, "b c"},
-		{"categories", query{Categories: engine.Categories()}, "a b c d"},
-		{"no category", query{Categories: []engine.Category{}}, ""},
-		{"messages have no category", query{Kinds: both, Categories: []engine.Category{engine.Event}}, "a d"},
-		{"tier", query{Tiers: []engine.Tier{engine.Core, engine.Peripheral}}, "a b"},
-		{"no tier", query{Tiers: []engine.Tier{}}, ""},
+		{"category", query{Categories: []memory.Category{memory.Case}}, "b c"},
+		{"categories", query{Categories: memory.Categories()}, "a b c d"},
+		{"no category", query{Categories: []memory.Category{}}, ""},
+		{"messages have no category", query{Kinds: both, Categories: []memory.Category{memory.Event}}, "a d"},
+		{"tier", query{Tiers: []memory.Tier{memory.Core, memory.Peripheral}}, "a b"},
+		{"no tier", query{Tiers: []memory.Tier{}}, ""},
 		{"since is within", query{Kinds: both, Since: hour(4)}, "d x0 x1 y0 y1"},
 		{"until is without", query{Kinds: both, Until: hour(5)}, "a b c d"},
 		{"since and until", query{Kinds: both, Since: hour(2), Until: hour(6)}, "b c d x0 y0"},
 		{"as of, when d is not true yet", query{Kinds: both, AsOf: hour(5)}, "a b c x0 y0"},
 		{"as of a time before all", query{Kinds: both, AsOf: hour(0)}, ""},
 	} {
-		for _, mode := range engine.Modes() {
+		for _, mode := range recall.Modes() {
 			test.query.Text, test.query.Mode, test.query.Weights, test.query.Limit = "crane", mode, plainWeights(), 100
 			result, err := e.Recall(t.Context(), test.query)
 			var got []string
@@ -90,9 +94,9 @@ func TestRecallFilters(t *testing.T) {
 		want  error
 		says  string
 	}{
-		{query{Text: "crane", Kinds: []engine.Kind{"note"}}, engine.ErrInvalid, "memory, message, summary"},
-		{query{Text: "crane", Categories: []engine.Category{"fact"}}, engine.ErrInvalid, "profile, preference"},
-		{query{Text: "crane", Tiers: []engine.Tier{"hot"}}, engine.ErrInvalid, "core, working"},
+		{query{Text: "crane", Kinds: []kinds.Kind{"note"}}, engine.ErrInvalid, "memory, message, summary"},
+		{query{Text: "crane", Categories: []memory.Category{"fact"}}, engine.ErrInvalid, "profile, preference"},
+		{query{Text: "crane", Tiers: []memory.Tier{"hot"}}, engine.ErrInvalid, "core, working"},
 		{query{Text: "crane", Scopes: []string{"\xff"}}, engine.ErrInvalid, "scopes"},
 		{query{Text: "crane", Conversations: []string{"nowhere"}}, engine.ErrNotFound, "nowhere"},
 		{query{Text: "crane", Conversations: []string{"x"}, Agent: "scout"}, engine.ErrNotFound, `"x"`},
@@ -111,11 +115,11 @@ func TestRecallFilters(t *testing.T) {
 func TestHitsSayWhereTheyAreFrom(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	m := stored(t, e, engine.RememberRequest{Text: "the crane", Scope: "user:ines", Category: engine.Event, Tier: engine.Core, CreatedAt: noon.Add(-time.Hour)})
-	said := appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "user:teo", Messages: []engine.Message{
+	m := stored(t, e, memory.RememberRequest{Text: "the crane", Scope: "user:ines", Category: memory.Event, Tier: memory.Core, CreatedAt: noon.Add(-time.Hour)})
+	said := appended(t, e, conversation.AppendRequest{Conversation: "c", Scope: "user:teo", Messages: []conversation.Message{
 		{Text: "nothing"}, {Text: "the crane", Role: "assistant", Speaker: "Scout", Session: "s1", SaidAt: noon.Add(-2 * time.Hour)},
 	}})
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Kinds: engine.Kinds()})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Kinds: kinds.All()})
 	if err != nil || len(result.Hits) != 2 {
 		t.Fatalf("%v, %v", hitIDs(result), err)
 	}
@@ -123,10 +127,10 @@ func TestHitsSayWhereTheyAreFrom(t *testing.T) {
 		if h.Score <= 0 || h.Score != h.Signals.Decayed || h.Signals.ID != h.ID {
 			t.Errorf("score %v, signals %+v", h.Score, h.Signals)
 		}
-		h.Score, h.Signals = 0, engine.Candidate{}
-		want := engine.Hit{ID: m.ID, Kind: engine.MemoryKind, Text: "the crane", Scope: "user:ines", Category: engine.Event, Tier: engine.Core, CreatedAt: m.CreatedAt}
-		if h.Kind == engine.MessageKind {
-			want = engine.Hit{ID: said.IDs[1], Kind: engine.MessageKind, Text: "the crane", Scope: "user:teo", CreatedAt: noon.Add(-2 * time.Hour),
+		h.Score, h.Signals = 0, recall.Candidate{}
+		want := recall.Hit{ID: m.ID, Kind: kinds.Memory, Text: "the crane", Scope: "user:ines", Category: memory.Event, Tier: memory.Core, CreatedAt: m.CreatedAt}
+		if h.Kind == kinds.Message {
+			want = recall.Hit{ID: said.IDs[1], Kind: kinds.Message, Text: "the crane", Scope: "user:teo", CreatedAt: noon.Add(-2 * time.Hour),
 				ConversationID: said.ConversationID, Session: "s1", Seq: 2, Role: "assistant", Speaker: "Scout"}
 		}
 		if diff := cmp.Diff(want, h); diff != "" {
@@ -146,12 +150,12 @@ func TestDiversity(t *testing.T) {
 	}}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for _, text := range []string{"tea one", "tea two", "tea three", "tea four", "rum one", "rum two"} {
-		result, err := e.Remember(t.Context(), engine.RememberRequest{Text: text, ID: strings.ReplaceAll(text, " ", "_"), Scope: "user:" + text[:3]})
+		result, err := e.Remember(t.Context(), memory.RememberRequest{Text: text, ID: strings.ReplaceAll(text, " ", "_"), Scope: "user:" + text[:3]})
 		if err != nil || (result.VectorErr != nil) != (text == "tea four") {
 			t.Fatalf("%s: %+v, %v", text, result, err)
 		}
 	}
-	within := func(threshold float64) *engine.Weights {
+	within := func(threshold float64) *recall.Weights {
 		w := plainWeights()
 		w.Diversity = threshold
 		return w
@@ -170,7 +174,7 @@ func TestDiversity(t *testing.T) {
 		{"rum", 0.75, 2, []string{"rum_one", "rum_two"}, ""},
 		{"rum", above, 2, []string{"rum_one", "rum_two"}, "rum_two"},
 	} {
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: test.query, Scopes: []string{"user:" + test.query}, Limit: test.limit, Weights: within(test.threshold), Explain: true})
+		result, err := e.Recall(t.Context(), recall.Query{Text: test.query, Scopes: []string{"user:" + test.query}, Limit: test.limit, Weights: within(test.threshold), Explain: true})
 		if diff := cmp.Diff(test.want, hitIDs(result)); err != nil || diff != "" {
 			t.Errorf("%s within %v, limit %d: %v (-want +got):\n%s", test.query, test.threshold, test.limit, err, diff)
 		}
@@ -189,11 +193,11 @@ func TestUnusualQuestions(t *testing.T) {
 	fill := map[string]func(e *engine.Engine){
 		"empty": func(*engine.Engine) {},
 		"one": func(e *engine.Engine) {
-			stored(t, e, engine.RememberRequest{Text: "the crane of the harbour: 起重机 الرافعة"})
+			stored(t, e, memory.RememberRequest{Text: "the crane of the harbour: 起重机 الرافعة"})
 		},
 		"identical": func(e *engine.Engine) {
 			for range 30 {
-				stored(t, e, engine.RememberRequest{Text: "what is it: the crane of the harbour, 起重机 الرافعة x"})
+				stored(t, e, memory.RememberRequest{Text: "what is it: the crane of the harbour, 起重机 الرافعة x"})
 			}
 		},
 	}
@@ -203,7 +207,7 @@ func TestUnusualQuestions(t *testing.T) {
 				e := enginetest.Open(t, options)
 				fill(e)
 				for _, text := range questions {
-					result, err := e.Recall(t.Context(), engine.RecallQuery{Text: text, Kinds: engine.Kinds()})
+					result, err := e.Recall(t.Context(), recall.Query{Text: text, Kinds: kinds.All()})
 					if err != nil || len(result.Hits) > 10 || content == "empty" && len(result.Hits) > 0 {
 						t.Errorf("%.20q: %d hits, %v", text, len(result.Hits), err)
 					}

@@ -8,22 +8,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
 // transcripts is a second, plain implementation in Go of what recall gathers: documents with their neighbours, and the signals of each.
 type transcripts struct {
 	analyzer *text.Analyzer
-	related  engine.Related
+	related  setup.Related
 	told     []*told
 	last     map[string]*told // of a conversation, or of the source of memories
 }
 
 // told is a document as the second implementation knows it.
 type told struct {
-	kind                 engine.Kind
+	kind                 kinds.Kind
 	id, conversation     string
 	scope, host, speaker string    // host: the host's session
 	said                 time.Time // or true from
@@ -35,7 +39,7 @@ type told struct {
 	asks, endsAsking     bool
 }
 
-func newTalk(t testing.TB, related engine.Related) *transcripts {
+func newTalk(t testing.TB, related setup.Related) *transcripts {
 	t.Helper()
 	analyzer, err := text.NewAnalyzer("english")
 	if err != nil {
@@ -62,17 +66,17 @@ func (k *transcripts) add(d *told, follows func(last *told) bool, source, writte
 	k.told = append(k.told, d)
 }
 
-func (k *transcripts) addMessage(conversation, id string, m engine.Message) {
-	d := &told{kind: engine.MessageKind, id: id, conversation: conversation, scope: "global", host: m.Session, speaker: m.Speaker, said: m.SaidAt, created: m.SaidAt,
+func (k *transcripts) addMessage(conversation, id string, m conversation.Message) {
+	d := &told{kind: kinds.Message, id: id, conversation: conversation, scope: "global", host: m.Session, speaker: m.Speaker, said: m.SaidAt, created: m.SaidAt,
 		embedded: strings.TrimSpace(m.Text + " " + m.Caption)}
 	follows := func(last *told) bool { return last.host == m.Session && m.SaidAt.Sub(last.said).Abs() <= 6*time.Hour }
 	k.add(d, follows, "conversation "+conversation, m.Text, map[string]float64{m.Speaker + " \n " + m.SaidAt.Format("2 January 2006") + " \n " + m.Text + " \n " + m.Caption: 1})
 }
 
-func (k *transcripts) addMemory(m *engine.Memory) {
-	d := &told{kind: engine.MemoryKind, id: m.ID, scope: m.Scope, said: m.ValidFrom, created: m.CreatedAt, embedded: m.Text}
+func (k *transcripts) addMemory(m *memory.Memory) {
+	d := &told{kind: kinds.Memory, id: m.ID, scope: m.Scope, said: m.ValidFrom, created: m.CreatedAt, embedded: m.Text}
 	if m.L2 != "" {
-		d.embedded = m.Level(engine.Abstract) + " " + m.L2
+		d.embedded = m.Level(memory.Abstract) + " " + m.L2
 	}
 	source := ""
 	if m.SourceSession != "" {
@@ -84,8 +88,8 @@ func (k *transcripts) addMemory(m *engine.Memory) {
 // reckoning is one recall of the second implementation, with all weights but the one that is left out.
 type reckoning struct {
 	*transcripts
-	q       engine.RecallQuery
-	w       engine.Weights
+	q       recall.Query
+	w       recall.Weights
 	without string
 
 	counted  []*told
@@ -97,12 +101,12 @@ type reckoning struct {
 // word is a word of the question: its own term, and related ones.
 type word struct {
 	shares  map[string]float64 // by term
-	idf     map[engine.Kind]float64
-	average map[engine.Kind]float64
+	idf     map[kinds.Kind]float64
+	average map[kinds.Kind]float64
 }
 
 // reckon gives the signals of every candidate.
-func (k *transcripts) reckon(t testing.TB, q engine.RecallQuery, without string) map[string]engine.Candidate {
+func (k *transcripts) reckon(t testing.TB, q recall.Query, without string) map[string]recall.Candidate {
 	t.Helper()
 	r := &reckoning{transcripts: k, q: q, w: *q.Weights, without: without}
 	for _, d := range k.told {
@@ -137,14 +141,14 @@ func (r *reckoning) at() time.Time {
 
 // ask takes the question apart.
 func (r *reckoning) ask(t testing.TB) {
-	documents, total := map[string]map[engine.Kind]float64{}, map[engine.Kind]float64{}
-	lengths := map[engine.Kind]float64{}
+	documents, total := map[string]map[kinds.Kind]float64{}, map[kinds.Kind]float64{}
+	lengths := map[kinds.Kind]float64{}
 	for _, d := range r.counted {
 		total[d.kind]++
 		lengths[d.kind] += d.length
 		for term := range d.tf {
 			if documents[term] == nil {
-				documents[term] = map[engine.Kind]float64{}
+				documents[term] = map[kinds.Kind]float64{}
 			}
 			documents[term][d.kind]++
 		}
@@ -163,9 +167,9 @@ func (r *reckoning) ask(t testing.TB) {
 		}
 		return clamped(idf(n, of) / idf(0, of))
 	}
-	if r.q.Mode != engine.VectorMode {
+	if r.q.Mode != recall.VectorMode {
 		for _, token := range r.analyzer.QueryTokens(r.q.Text) {
-			w := word{map[string]float64{token.Term: 1}, map[engine.Kind]float64{}, map[engine.Kind]float64{}}
+			w := word{map[string]float64{token.Term: 1}, map[kinds.Kind]float64{}, map[kinds.Kind]float64{}}
 			for kind, of := range total {
 				w.idf[kind], w.average[kind] = idf(documents[token.Term][kind], of), lengths[kind]/of
 			}
@@ -182,7 +186,7 @@ func (r *reckoning) ask(t testing.TB) {
 			r.asked = append(r.asked, w)
 		}
 	}
-	if r.q.Mode == engine.LexicalMode {
+	if r.q.Mode == recall.LexicalMode {
 		return
 	}
 	if !r.w.Rarity || r.without == "rarity" {

@@ -11,7 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // relatedHarbour knows a few words.
@@ -39,7 +42,7 @@ func randomTalk(t *testing.T, rng *rand.Rand) (*engine.Engine, *transcripts) {
 	session := make([]int, 4)
 	for range 40 {
 		c := rng.IntN(4)
-		messages := make([]engine.Message, 1+rng.IntN(6))
+		messages := make([]conversation.Message, 1+rng.IntN(6))
 		for i := range messages {
 			said[c] = said[c].Add(time.Duration(rng.IntN(3)) * time.Minute)
 			switch rng.IntN(12) {
@@ -50,7 +53,7 @@ func randomTalk(t *testing.T, rng *rand.Rand) (*engine.Engine, *transcripts) {
 			case 2:
 				session[c]++
 			}
-			m := engine.Message{Text: words(1 + rng.IntN(9)), SaidAt: said[c], Speaker: speakers[c][rng.IntN(len(speakers[c]))]}
+			m := conversation.Message{Text: words(1 + rng.IntN(9)), SaidAt: said[c], Speaker: speakers[c][rng.IntN(len(speakers[c]))]}
 			m.Text += []string{"", "", "?", "? Yes.", " since last week", " and I saw Lisbon in July"}[rng.IntN(6)]
 			if c < 2 {
 				m.Session = fmt.Sprint("host ", session[c])
@@ -61,7 +64,7 @@ func randomTalk(t *testing.T, rng *rand.Rand) (*engine.Engine, *transcripts) {
 			messages[i] = m
 		}
 		name := fmt.Sprint("talk ", c)
-		for i, id := range appended(t, e, engine.AppendRequest{Conversation: name, Messages: messages}).IDs {
+		for i, id := range appended(t, e, conversation.AppendRequest{Conversation: name, Messages: messages}).IDs {
 			k.addMessage(name, id, messages[i])
 		}
 	}
@@ -79,15 +82,15 @@ func randomTalk(t *testing.T, rng *rand.Rand) (*engine.Engine, *transcripts) {
 }
 
 // randomQuestion asks some words, and often somebody or a date, of some or all documents.
-func randomQuestion(rng *rand.Rand) engine.RecallQuery {
+func randomQuestion(rng *rand.Rand) recall.Query {
 	var parts []string
 	for range 1 + rng.IntN(4) {
 		parts = append(parts, vocabulary[rng.IntN(len(vocabulary))])
 	}
 	parts = append(parts, []string{"", "", "did Ines say", "Teo", "of Ines Pilot", "and who? Bruno or Teo"}[rng.IntN(6)])
 	parts = append(parts, []string{"", "", "in May", "last week", "on 3 June 2026", "in summer 2025", "since 2026-06-01", "vor zwei Monaten"}[rng.IntN(8)])
-	q := engine.RecallQuery{Text: strings.Join(parts, " "), Limit: 1000, Mode: engine.Modes()[rng.IntN(3)], Kinds: [][]engine.Kind{
-		{engine.MessageKind}, {engine.MessageKind}, {engine.MessageKind}, {engine.MemoryKind}, engine.Kinds()}[rng.IntN(5)]}
+	q := recall.Query{Text: strings.Join(parts, " "), Limit: 1000, Mode: recall.Modes()[rng.IntN(3)], Kinds: [][]kinds.Kind{
+		{kinds.Message}, {kinds.Message}, {kinds.Message}, {kinds.Memory}, kinds.All()}[rng.IntN(5)]}
 	switch rng.IntN(6) {
 	case 0:
 		q.Conversations = []string{"talk 1"}
@@ -104,8 +107,8 @@ func randomQuestion(rng *rand.Rand) engine.RecallQuery {
 }
 
 // randomWeights drop nothing; each signal is on in most of them.
-func randomWeights(rng *rand.Rand) *engine.Weights {
-	w := engine.TranscriptWeights()
+func randomWeights(rng *rand.Rand) *recall.Weights {
+	w := recall.TranscriptWeights()
 	w.Normalise, w.Counted, w.Rarity = []string{"maximum", "maximum", "absolute"}[rng.IntN(3)], []string{"asked", "kind"}[rng.IntN(2)], rng.IntN(3) > 0
 	w.K1, w.B, w.DateDays = 0.5+rng.Float64(), rng.Float64(), 1+rng.Float64()*60
 	for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Session, &w.Date, &w.Speaker, &w.Reply, &w.Tells, &w.Question, &w.Related} {
@@ -117,15 +120,15 @@ func randomWeights(rng *rand.Rand) *engine.Weights {
 }
 
 // zeroes takes one signal's weight away.
-var zeroes = map[string]func(w *engine.Weights){
-	"vector": func(w *engine.Weights) { w.Vector = 0 }, "lexical": func(w *engine.Weights) { w.Lexical = 0 }, "near": func(w *engine.Weights) { w.Near = 0 },
-	"far": func(w *engine.Weights) { w.Far = 0 }, "session": func(w *engine.Weights) { w.Session = 0 }, "date": func(w *engine.Weights) { w.Date = 0 },
-	"speaker": func(w *engine.Weights) { w.Speaker = 0 }, "reply": func(w *engine.Weights) { w.Reply = 0 }, "tells": func(w *engine.Weights) { w.Tells = 0 },
-	"question": func(w *engine.Weights) { w.Question = 0 }, "related": func(w *engine.Weights) { w.Related = 0 }, "rarity": func(w *engine.Weights) { w.Rarity = false },
+var zeroes = map[string]func(w *recall.Weights){
+	"vector": func(w *recall.Weights) { w.Vector = 0 }, "lexical": func(w *recall.Weights) { w.Lexical = 0 }, "near": func(w *recall.Weights) { w.Near = 0 },
+	"far": func(w *recall.Weights) { w.Far = 0 }, "session": func(w *recall.Weights) { w.Session = 0 }, "date": func(w *recall.Weights) { w.Date = 0 },
+	"speaker": func(w *recall.Weights) { w.Speaker = 0 }, "reply": func(w *recall.Weights) { w.Reply = 0 }, "tells": func(w *recall.Weights) { w.Tells = 0 },
+	"question": func(w *recall.Weights) { w.Question = 0 }, "related": func(w *recall.Weights) { w.Related = 0 }, "rarity": func(w *recall.Weights) { w.Rarity = false },
 }
 
 // candidatesOf asks a question and gives all candidates in their order.
-func candidatesOf(t *testing.T, e *engine.Engine, q engine.RecallQuery) []engine.Candidate {
+func candidatesOf(t *testing.T, e *engine.Engine, q recall.Query) []recall.Candidate {
 	t.Helper()
 	result, err := e.Recall(t.Context(), q)
 	if err != nil {
@@ -134,7 +137,7 @@ func candidatesOf(t *testing.T, e *engine.Engine, q engine.RecallQuery) []engine
 	if q.Explain {
 		return result.Candidates
 	}
-	var all []engine.Candidate
+	var all []recall.Candidate
 	for _, h := range result.Hits {
 		all = append(all, h.Signals)
 	}
@@ -142,7 +145,7 @@ func candidatesOf(t *testing.T, e *engine.Engine, q engine.RecallQuery) []engine
 }
 
 // signalsOf is what a candidate has before the stages after fusion, as numbers; one that is not known is -1.
-func signalsOf(v engine.Candidate) map[string]float64 {
+func signalsOf(v recall.Candidate) map[string]float64 {
 	numbers := map[string]float64{"tells": v.Tells, "fused": v.Fused, "asks": 0}
 	if v.Asks {
 		numbers["asks"] = 1
@@ -158,7 +161,7 @@ func signalsOf(v engine.Candidate) map[string]float64 {
 }
 
 // sameOrder holds candidates to an order by scores; those whose scores are equal but for rounding may change places.
-func sameOrder(t *testing.T, what string, got []engine.Candidate, want map[string]engine.Candidate) {
+func sameOrder(t *testing.T, what string, got []recall.Candidate, want map[string]recall.Candidate) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: %d candidates, want %d", what, len(got), len(want))
@@ -172,7 +175,7 @@ func sameOrder(t *testing.T, what string, got []engine.Candidate, want map[strin
 }
 
 // about is a test's name for a question with its weights.
-func about(q engine.RecallQuery) string {
+func about(q recall.Query) string {
 	return fmt.Sprintf("%q, %s, kinds %v, conversations %v, scopes %v, %v to %v, as of %v, %+v", q.Text, q.Mode, q.Kinds, q.Conversations, q.Scopes, q.Since, q.Until, q.AsOf, *q.Weights)
 }
 
@@ -191,7 +194,7 @@ func TestSignalsEqualASecondImplementation(t *testing.T) {
 				q := randomQuestion(rng)
 				q.Weights = randomWeights(rng)
 				if q.Weights.Rarity && q.Weights.Counted == "kind" {
-					q.Kinds = engine.Kinds()
+					q.Kinds = kinds.All()
 				}
 				if i%3 == 0 {
 					q.Weights.Whole, q.Weights.Pool, q.Weights.Related, q.Limit, q.Explain = 0, 10, 0, 5, true
@@ -212,7 +215,7 @@ func TestSignalsEqualASecondImplementation(t *testing.T) {
 				sameOrder(t, about(q), got, want)
 			})
 		}
-		for name := range signalsOf(engine.Candidate{}) {
+		for name := range signalsOf(recall.Candidate{}) {
 			if seen[name] < 50 {
 				t.Errorf("seed %d: %s was seen %d times only", seed, name, seen[name])
 			}
@@ -235,8 +238,8 @@ func TestWeightOfZero(t *testing.T) {
 		for i := range 8 {
 			rng := rand.New(rand.NewPCG(3, uint64(i)))
 			q := randomQuestion(rng)
-			q.Kinds, q.Mode = []engine.Kind{engine.MessageKind}, engine.Hybrid
-			full := engine.TranscriptWeights()
+			q.Kinds, q.Mode = []kinds.Kind{kinds.Message}, recall.Hybrid
+			full := recall.TranscriptWeights()
 			full.Normalise = []string{"maximum", "absolute"}[i%2]
 			q.Weights = &full
 			before := candidatesOf(t, e, q)
@@ -246,7 +249,7 @@ func TestWeightOfZero(t *testing.T) {
 			q.Weights = &without
 			got := candidatesOf(t, e, q)
 			sameOrder(t, fmt.Sprintf("%s at zero, question %d: %s", name, i, about(q)), got, want)
-			if i := slices.IndexFunc(got, func(v engine.Candidate) bool { return !near(v.Fused, want[v.ID].Fused) }); i >= 0 {
+			if i := slices.IndexFunc(got, func(v recall.Candidate) bool { return !near(v.Fused, want[v.ID].Fused) }); i >= 0 {
 				t.Errorf("%s at zero: %s: fused %v, want %v", name, got[i].ID, got[i].Fused, want[got[i].ID].Fused)
 			}
 			if !cmp.Equal(before, got) {

@@ -12,25 +12,28 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
 // corpus is a second, plain implementation of ranking over memories in Go.
 type corpus struct {
 	analyzer *text.Analyzer
-	memories map[string]*engine.Memory
+	memories map[string]*memory.Memory
 	tf       map[string]map[string]float64 // by id and term
 	length   map[string]float64
 	total    float64
 }
 
-func newCorpus(t testing.TB, memories []*engine.Memory) *corpus {
+func newCorpus(t testing.TB, memories []*memory.Memory) *corpus {
 	t.Helper()
 	analyzer, err := text.NewAnalyzer("english")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &corpus{analyzer: analyzer, memories: map[string]*engine.Memory{}, tf: map[string]map[string]float64{}, length: map[string]float64{}}
+	c := &corpus{analyzer: analyzer, memories: map[string]*memory.Memory{}, tf: map[string]map[string]float64{}, length: map[string]float64{}}
 	for _, m := range memories {
 		c.memories[m.ID], c.tf[m.ID] = m, map[string]float64{}
 		for _, field := range []struct {
@@ -71,7 +74,7 @@ func (c *corpus) raw(query, id string, k1, b float64) (raw float64, found bool) 
 func clamped(x float64) float64 { return min(1, max(0, x)) }
 
 // fusedOf joins both channels; lexical says whether there is a raw score.
-func fusedOf(cosine, raw float64, lexical bool, w engine.Weights) float64 {
+func fusedOf(cosine, raw float64, lexical bool, w recall.Weights) float64 {
 	score := w.Vector / (2 - cosine)
 	if !lexical {
 		return clamped(score)
@@ -90,7 +93,7 @@ func fusedOf(cosine, raw float64, lexical bool, w engine.Weights) float64 {
 func daysBefore(at, earlier time.Time) float64 { return at.Sub(earlier).Hours() / 24 }
 
 // stagesOf takes a fused score through rerank, recency, importance, length and decay.
-func stagesOf(m *engine.Memory, fused, cosine float64, w engine.Weights, at time.Time) (s [5]float64, composite float64) {
+func stagesOf(m *memory.Memory, fused, cosine float64, w recall.Weights, at time.Time) (s [5]float64, composite float64) {
 	s[0] = fused
 	if w.Rerank == "light" {
 		s[0] = clamped(0.7*fused + 0.3*cosine)
@@ -108,7 +111,7 @@ func stagesOf(m *engine.Memory, fused, cosine float64, w engine.Weights, at time
 	switch w.Decay {
 	case "engine":
 		composite = compositeOf(m, at)
-		floor := map[engine.Tier]float64{engine.Core: 0.9, engine.Working: 0.7, engine.Peripheral: 0.5}[m.Tier]
+		floor := map[memory.Tier]float64{memory.Core: 0.9, memory.Working: 0.7, memory.Peripheral: 0.5}[m.Tier]
 		s[4] = clamped(s[3] * min(1, max(0.3, 0.3+0.7*max(floor, composite))))
 	case "simple":
 		life := w.LifeDays
@@ -126,7 +129,7 @@ func stagesOf(m *engine.Memory, fused, cosine float64, w engine.Weights, at time
 	return s, composite
 }
 
-func compositeOf(m *engine.Memory, at time.Time) float64 {
+func compositeOf(m *memory.Memory, at time.Time) float64 {
 	used, n := m.CreatedAt, float64(m.AccessCount)
 	if n > 0 && !m.LastAccessedAt.IsZero() {
 		used = m.LastAccessedAt
@@ -135,7 +138,7 @@ func compositeOf(m *engine.Memory, at time.Time) float64 {
 	if m.TemporalType == "dynamic" {
 		life = 10
 	}
-	beta := map[engine.Tier]float64{engine.Core: 0.8, engine.Working: 1, engine.Peripheral: 1.3}[m.Tier]
+	beta := map[memory.Tier]float64{memory.Core: 0.8, memory.Working: 1, memory.Peripheral: 1.3}[m.Tier]
 	recency := math.Exp(-math.Ln2 / (life * math.Exp(1.5*m.Importance)) * math.Pow(max(0, daysBefore(at, used)), beta))
 	frequency := 1 - math.Exp(-n/5)
 	if n > 1 {
@@ -149,7 +152,7 @@ var vocabulary = strings.Fields("harbour crane pilot berth fog tide ship dock ca
 	"gale ferry roof tin coffee tea ticket HB-412 v1.2.3 release planning meeting running boxes letters Ines Teo morning evening bread")
 
 // randomMemories makes n memories of common and rare words, of all tiers, ages and lengths.
-func randomMemories(n int) []*engine.Memory {
+func randomMemories(n int) []*memory.Memory {
 	rng := rand.New(rand.NewPCG(7, 11))
 	words := func(n int) string {
 		parts := make([]string, n)
@@ -159,12 +162,12 @@ func randomMemories(n int) []*engine.Memory {
 		}
 		return strings.Join(parts, " ")
 	}
-	memories := make([]*engine.Memory, n)
+	memories := make([]*memory.Memory, n)
 	for i := range memories {
 		created := noon.Add(-time.Duration(rng.IntN(200*24)) * time.Hour)
-		m := &engine.Memory{
-			ID: fmt.Sprintf("mem_%03d", i), Text: words(1 + rng.IntN(12)), Tier: engine.Tiers()[rng.IntN(3)], Importance: rng.Float64(),
-			Confidence: rng.Float64(), CreatedAt: created, Category: engine.Pattern, Scope: "global", State: engine.Confirmed, Layer: engine.WorkingLayer, Source: "manual",
+		m := &memory.Memory{
+			ID: fmt.Sprintf("mem_%03d", i), Text: words(1 + rng.IntN(12)), Tier: memory.Tiers()[rng.IntN(3)], Importance: rng.Float64(),
+			Confidence: rng.Float64(), CreatedAt: created, Category: memory.Pattern, Scope: "global", State: memory.Confirmed, Layer: memory.WorkingLayer, Source: "manual",
 		}
 		if i%10 == 0 {
 			m.Text = words(60 + rng.IntN(200))
@@ -183,7 +186,7 @@ func randomMemories(n int) []*engine.Memory {
 	return memories
 }
 
-func importCorpus(t *testing.T, e *engine.Engine, memories []*engine.Memory) {
+func importCorpus(t *testing.T, e *engine.Engine, memories []*memory.Memory) {
 	t.Helper()
 	var b strings.Builder
 	for _, m := range memories {
@@ -193,7 +196,7 @@ func importCorpus(t *testing.T, e *engine.Engine, memories []*engine.Memory) {
 		}
 		b.Write(append(line, '\n'))
 	}
-	imported(t, e, b.String(), engine.Imported{Lines: len(memories), Created: len(memories)})
+	imported(t, e, b.String(), interchange.Imported{Lines: len(memories), Created: len(memories)})
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6 }
@@ -214,10 +217,10 @@ func TestColumnsEqualASecondImplementation(t *testing.T) {
 		for range 1 + rng.IntN(4) {
 			query += vocabulary[rng.IntN(len(vocabulary))] + " "
 		}
-		w := engine.MemoryWeights()
+		w := recall.MemoryWeights()
 		w.Decay, w.Rerank = []string{"engine", "simple", "none"}[i%3], []string{"light", "none"}[i%2]
 		w.MinScore, w.HardMinScore, w.Vector, w.Lexical = 0, 0, 0.7-float64(i%4)/10, 0.3+float64(i%4)/10
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: query, Weights: &w, Explain: true, Limit: 15})
+		result, err := e.Recall(t.Context(), recall.Query{Text: query, Weights: &w, Explain: true, Limit: 15})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +233,7 @@ func TestColumnsEqualASecondImplementation(t *testing.T) {
 			}
 			embedded := m.Text
 			if m.L2 != "" {
-				embedded = m.Level(engine.Abstract) + " " + m.L2
+				embedded = m.Level(memory.Abstract) + " " + m.L2
 			}
 			cosine := asked(embedded)
 			if v.Cosine == nil || !near(cosine, *v.Cosine) {
@@ -258,7 +261,7 @@ func TestColumnsEqualASecondImplementation(t *testing.T) {
 }
 
 // gathers holds a recall to having found the best of both channels.
-func gathers(t *testing.T, c *corpus, query string, w engine.Weights, result *engine.RecallResult) {
+func gathers(t *testing.T, c *corpus, query string, w recall.Weights, result *recall.Result) {
 	t.Helper()
 	var ids []string
 	raws := map[string]float64{}
@@ -271,7 +274,7 @@ func gathers(t *testing.T, c *corpus, query string, w engine.Weights, result *en
 	pool := 30 // twice the limit
 	for i, id := range ids {
 		if i < pool-1 && (i+1 >= len(ids) || raws[id] > raws[ids[min(pool-1, len(ids)-1)]]) &&
-			!slices.ContainsFunc(result.Candidates, func(v engine.Candidate) bool { return v.ID == id }) {
+			!slices.ContainsFunc(result.Candidates, func(v recall.Candidate) bool { return v.ID == id }) {
 			t.Errorf("%q: %s, number %d by BM25, is no candidate", query, id, i+1)
 		}
 	}
@@ -306,13 +309,13 @@ func dotOf(t *testing.T, query string) func(text string) float64 {
 func TestOneMemoryFromEndToEnd(t *testing.T) {
 	alone(t)
 	story := "ledger" + strings.Repeat(" x", 497) // 1000 characters
-	memories := []*engine.Memory{{
-		ID: "mem_z", Text: story, Importance: 0.8, Confidence: 0.7, Tier: engine.Working, CreatedAt: noon.AddDate(0, 0, -14), Category: engine.Pattern,
-		Scope: "global", State: engine.Confirmed, Layer: engine.WorkingLayer, Source: "manual",
+	memories := []*memory.Memory{{
+		ID: "mem_z", Text: story, Importance: 0.8, Confidence: 0.7, Tier: memory.Working, CreatedAt: noon.AddDate(0, 0, -14), Category: memory.Pattern,
+		Scope: "global", State: memory.Confirmed, Layer: memory.WorkingLayer, Source: "manual",
 	}}
 	for i := range 300 { // so that the word is rare
-		memories = append(memories, &engine.Memory{ID: fmt.Sprint("mem_", i), Text: fmt.Sprint("filler ", i, strings.Repeat(" y", i)), CreatedAt: noon, Category: engine.Pattern,
-			Scope: "global", Tier: engine.Working, State: engine.Confirmed, Layer: engine.WorkingLayer, Source: "manual", Importance: 0.7, Confidence: 0.7})
+		memories = append(memories, &memory.Memory{ID: fmt.Sprint("mem_", i), Text: fmt.Sprint("filler ", i, strings.Repeat(" y", i)), CreatedAt: noon, Category: memory.Pattern,
+			Scope: "global", Tier: memory.Working, State: memory.Confirmed, Layer: memory.WorkingLayer, Source: "manual", Importance: 0.7, Confidence: 0.7})
 	}
 	if len(story) != 1000 {
 		t.Fatalf("%d characters", len(story))
@@ -326,13 +329,13 @@ func TestOneMemoryFromEndToEnd(t *testing.T) {
 		"engine": {0.861442, 0.861442, 0.861442, 0.574294, 0.453693},
 		"none":   {0.861442, 0.861442, 0.861442, 0.574294, 0.574294},
 	} {
-		w := engine.MemoryWeights()
+		w := recall.MemoryWeights()
 		w.Decay, w.Rerank = decay, "none"
 		if s, _ := stagesOf(memories[0], fusedOf(0.9, 5.5, true, w), 0.9, w, noon); !near(s[0], constants[0]) || !near(s[1], constants[1]) || !near(s[2], constants[2]) ||
 			!near(s[3], constants[3]) || !near(s[4], constants[4]) {
 			t.Fatalf("the second implementation itself, decay %s: %v, want %v", decay, s, constants)
 		}
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "ledger", Weights: &w})
+		result, err := e.Recall(t.Context(), recall.Query{Text: "ledger", Weights: &w})
 		if err != nil || len(result.Hits) == 0 || result.Hits[0].ID != "mem_z" {
 			t.Fatalf("%v, %v", hitIDs(result), err)
 		}

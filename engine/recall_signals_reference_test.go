@@ -4,17 +4,17 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
 // score gives every candidate its signals and joins them.
-func (r *reckoning) score(candidates []*told) map[string]engine.Candidate {
-	made, relevance := map[*told]*engine.Candidate{}, map[*told]float64{}
+func (r *reckoning) score(candidates []*told) map[string]recall.Candidate {
+	made, relevance := map[*told]*recall.Candidate{}, map[*told]float64{}
 	bestVector, bestLexical, bestSession := 0.0, 0.0, 0.0
 	sessions := r.sessions()
 	for _, d := range candidates {
-		v := &engine.Candidate{ID: d.id, Raw: r.raw(d), Tells: d.tells, Asks: d.endsAsking, DateScore: r.date(d)}
+		v := &recall.Candidate{ID: d.id, Raw: r.raw(d), Tells: d.tells, Asks: d.endsAsking, DateScore: r.date(d)}
 		if r.cosine != nil {
 			v.Cosine, v.NearCosine = pointer(r.cosine[d]), pointer(r.nearCosine(d))
 			bestVector = max(bestVector, *v.NearCosine)
@@ -35,7 +35,7 @@ func (r *reckoning) score(candidates []*told) map[string]engine.Candidate {
 		relevance[d] = r.relevance(v, bestVector, bestLexical)
 	}
 	spoke := r.named(candidates)
-	all := map[string]engine.Candidate{}
+	all := map[string]recall.Candidate{}
 	for d, v := range made {
 		if name := spoke[d.conversation]; name != "" {
 			v.SpeakerScore = pointer(0.0)
@@ -56,7 +56,7 @@ func (r *reckoning) score(candidates []*told) map[string]engine.Candidate {
 }
 
 // byChance: where only words were asked, what has none of them, nor a session that has one, nor the date of the question, is no candidate.
-func (r *reckoning) byChance(v *engine.Candidate) bool {
+func (r *reckoning) byChance(v *recall.Candidate) bool {
 	return r.cosine == nil && r.w.Chance > 0 && v.Raw == nil && v.SessionScore == nil && orZero(v.DateScore) < 1
 }
 
@@ -68,7 +68,7 @@ func orZero(p *float64) float64 {
 }
 
 // fused joins the signals.
-func (r *reckoning) fused(v *engine.Candidate, relevance float64) float64 {
+func (r *reckoning) fused(v *recall.Candidate, relevance float64) float64 {
 	reply := r.share("reply", r.w.Reply)
 	sum, most := relevance+orZero(v.ReplyScore)*reply, (r.share("vector", r.w.Vector)+r.share("lexical", r.w.Lexical))*(1+reply)
 	for _, signal := range []struct {
@@ -91,7 +91,7 @@ func (r *reckoning) fused(v *engine.Candidate, relevance float64) float64 {
 }
 
 // relevance sets the scores of both channels and joins them.
-func (r *reckoning) relevance(v *engine.Candidate, bestVector, bestLexical float64) float64 {
+func (r *reckoning) relevance(v *recall.Candidate, bestVector, bestLexical float64) float64 {
 	vector, lexical := r.share("vector", r.w.Vector), r.share("lexical", r.w.Lexical)
 	if r.w.Normalise == "maximum" {
 		if bestVector > 0 {
@@ -111,7 +111,7 @@ func (r *reckoning) relevance(v *engine.Candidate, bestVector, bestLexical float
 	switch {
 	case v.VectorScore == nil:
 		return orZero(v.LexicalScore)
-	case r.q.Mode == engine.VectorMode:
+	case r.q.Mode == recall.VectorMode:
 		return *v.VectorScore
 	}
 	floor := 0.0

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // spoken is a turn of a hand-made talk: who said it, in which session of the host, and when; no date is the day before noon.
@@ -28,9 +32,9 @@ var signalCases = []struct {
 	asOf          time.Time
 	language      string
 	vectors       map[string][]float32 // nil: no model
-	model         engine.Embedder
-	mode          engine.Mode
-	related       engine.Related
+	model         setup.Embedder
+	mode          recall.Mode
+	related       setup.Related
 	talk          []spoken
 	with, without string
 }{
@@ -133,7 +137,7 @@ var signalCases = []struct {
 		with: "A trip on the ferry.", without: "Trip after trip.",
 	},
 	{
-		name: "rare words in the vector", signal: "rarity", question: "Ines Maria lantern", model: enginetest.Words{}, mode: engine.VectorMode,
+		name: "rare words in the vector", signal: "rarity", question: "Ines Maria lantern", model: enginetest.Words{}, mode: recall.VectorMode,
 		talk: []spoken{
 			{session: "a", speaker: "Ines Maria", text: "lantern light"}, {session: "b", speaker: "Ines Maria", text: "Ines Maria, then"},
 			{session: "c", speaker: "Ines Maria", text: "rain"}, {session: "d", speaker: "Ines Maria", text: "snow"},
@@ -162,13 +166,13 @@ var signalCases = []struct {
 func talkOf(t *testing.T, talk []spoken, o engine.Options) *engine.Engine {
 	t.Helper()
 	e := enginetest.Open(t, o)
-	messages := make([]engine.Message, len(talk))
+	messages := make([]conversation.Message, len(talk))
 	for i, turn := range talk {
-		if messages[i] = (engine.Message{Session: turn.session, Speaker: turn.speaker, Text: turn.text, SaidAt: turn.at}); turn.at.IsZero() {
+		if messages[i] = (conversation.Message{Session: turn.session, Speaker: turn.speaker, Text: turn.text, SaidAt: turn.at}); turn.at.IsZero() {
 			messages[i].SaidAt = noon.AddDate(0, 0, -1)
 		}
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: messages})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: messages})
 	return e
 }
 
@@ -183,8 +187,8 @@ func TestEachSignalDecides(t *testing.T) {
 				o.Embedder = plotted{dims: 3, vectors: test.vectors}
 			}
 			e := talkOf(t, test.talk, o)
-			first := func(w engine.Weights) (string, string) {
-				result, err := e.Recall(t.Context(), engine.RecallQuery{Text: test.question, AsOf: test.asOf, Mode: test.mode, Kinds: []engine.Kind{engine.MessageKind}, Weights: &w})
+			first := func(w recall.Weights) (string, string) {
+				result, err := e.Recall(t.Context(), recall.Query{Text: test.question, AsOf: test.asOf, Mode: test.mode, Kinds: []kinds.Kind{kinds.Message}, Weights: &w})
 				if err != nil || len(result.Hits) < 2 {
 					t.Fatalf("%v, %v", hitIDs(result), err)
 				}
@@ -194,7 +198,7 @@ func TestEachSignalDecides(t *testing.T) {
 				}
 				return result.Hits[0].Text, all
 			}
-			w := engine.TranscriptWeights()
+			w := recall.TranscriptWeights()
 			if got, all := first(w); got != test.with {
 				t.Errorf("with it %q is first, want %q:%s", got, test.with, all)
 			}
@@ -233,7 +237,7 @@ func TestWhoIsNamed(t *testing.T) {
 	} {
 		e := talkOf(t, []spoken{{speaker: test.speakers[0], text: "The soup is good."}, {speaker: test.speakers[1], text: "That soup is too hot."}}, engine.Options{})
 		got := map[string]float64{}
-		for _, v := range candidatesOf(t, e, engine.RecallQuery{Text: test.question, Kinds: []engine.Kind{engine.MessageKind}, Explain: true}) {
+		for _, v := range candidatesOf(t, e, recall.Query{Text: test.question, Kinds: []kinds.Kind{kinds.Message}, Explain: true}) {
 			got[v.ID] = signalsOf(v)["speaker"]
 		}
 		for i, m := range messagesOf(t, e, "talk") {

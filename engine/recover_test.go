@@ -16,8 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/internal/duckfile"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/salvage"
 )
 
 // reading starts the test binary as the process that reads a damaged file.
@@ -28,10 +33,10 @@ func reading(ctx context.Context) *exec.Cmd {
 }
 
 // saved makes a new file of a damaged one, of which nothing may change, and gives its path.
-func saved(t testing.TB, files map[string][]byte) (*engine.Recovered, string, error) {
+func saved(t testing.TB, files map[string][]byte) (*salvage.Recovered, string, error) {
 	t.Helper()
 	path, out := placed(t, files), newFile(t)
-	found, err := engine.Recover(t.Context(), engine.RecoverRequest{From: path, To: out, Reader: reading, Options: engine.Options{Embedder: enginetest.Words{}}})
+	found, err := engine.Recover(t.Context(), salvage.Request{From: path, To: out, Reader: reading, Options: engine.Options{Embedder: enginetest.Words{}}})
 	for _, ending := range []string{"", ".wal", ".synced", ".journal"} {
 		before, there := files[ending]
 		after, err := os.ReadFile(path + ending)
@@ -66,10 +71,10 @@ func rowsIn(t testing.TB, path string) map[string][][]any {
 	return all
 }
 
-func tableIn(r *engine.Recovered, name string) engine.RecoveredTable {
-	i := slices.IndexFunc(r.Tables, func(t engine.RecoveredTable) bool { return t.Table == name })
+func tableIn(r *salvage.Recovered, name string) salvage.RecoveredTable {
+	i := slices.IndexFunc(r.Tables, func(t salvage.RecoveredTable) bool { return t.Table == name })
 	if i < 0 {
-		return engine.RecoveredTable{}
+		return salvage.RecoveredTable{}
 	}
 	return r.Tables[i]
 }
@@ -90,7 +95,7 @@ func TestRecoverWhatIsWhole(t *testing.T) {
 			t.Errorf("%s (-before +after):\n%s", what, diff)
 		}
 		e := openFile(t, out, engine.Options{Embedder: enginetest.Words{}})
-		if n := stored(t, e, engine.RememberRequest{Text: "written afterwards"}); n.ID == "" {
+		if n := stored(t, e, memory.RememberRequest{Text: "written afterwards"}); n.ID == "" {
 			t.Errorf("%s: nothing can be written", what)
 		}
 		intact(t, e)
@@ -268,7 +273,7 @@ func TestRecoverTwoModels(t *testing.T) {
 			cancel()
 		}
 	}})
-	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true}); err == nil {
+	if _, err := e.RebuildIndex(ctx, index.RebuildRequest{Vectors: true}); err == nil {
 		t.Fatal("the rebuild was not broken off")
 	}
 	closeFile(t, e)
@@ -300,9 +305,9 @@ func TestRecoverContents(t *testing.T) {
 	path, out := newFile(t), newFile(t)
 	e := openFile(t, path, engine.Options{})
 	raw := bytes.Repeat([]byte("x"), 17<<20)
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "long", Raw: raw}, {Text: "short"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "long", Raw: raw}, {Text: "short"}}})
 	closeFile(t, e)
-	found, err := engine.Recover(t.Context(), engine.RecoverRequest{From: path, To: out, Reader: reading})
+	found, err := engine.Recover(t.Context(), salvage.Request{From: path, To: out, Reader: reading})
 	if err != nil || !found.Whole() {
 		t.Fatalf("%+v, %v", found, err)
 	}
@@ -328,7 +333,7 @@ func TestRecoverCancelled(t *testing.T) {
 				cancel()
 			}
 		}}
-		if _, err := engine.Recover(ctx, engine.RecoverRequest{From: path, To: out, Reader: reading, Options: o}); !errors.Is(err, context.Canceled) || !told {
+		if _, err := engine.Recover(ctx, salvage.Request{From: path, To: out, Reader: reading, Options: o}); !errors.Is(err, context.Canceled) || !told {
 			t.Errorf("cancelled among %s: %v", step, err)
 		}
 		if left, err := os.ReadDir(filepath.Dir(out)); err != nil || len(left) > 0 {
@@ -370,18 +375,18 @@ func TestRecoverRefuses(t *testing.T) {
 		{"somebody else's file", t.Context(), theirs, out, reading, engine.ErrCorrupt},
 		{"cancelled", cancelled, path, out, reading, context.Canceled},
 	} {
-		if _, err := engine.Recover(test.ctx, engine.RecoverRequest{From: test.from, To: test.to, Reader: test.reader}); !errors.Is(err, test.want) {
+		if _, err := engine.Recover(test.ctx, salvage.Request{From: test.from, To: test.to, Reader: test.reader}); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v: want %v", test.what, err, test.want)
 		}
 	}
-	_, err := engine.Recover(t.Context(), engine.RecoverRequest{From: path, To: out, Reader: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "true") }})
+	_, err := engine.Recover(t.Context(), salvage.Request{From: path, To: out, Reader: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "true") }})
 	if err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("a reader that is none: %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(out)); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if found, err := engine.Recover(t.Context(), engine.RecoverRequest{From: path, To: out}); err != nil || !found.Whole() {
+	if found, err := engine.Recover(t.Context(), salvage.Request{From: path, To: out}); err != nil || !found.Whole() {
 		t.Errorf("in this process: %+v, %v", found, err)
 	}
 	intact(t, openFile(t, out, engine.Options{}))
@@ -397,7 +402,7 @@ func TestRecoverTornCheckpoint(t *testing.T) {
 	closeFile(t, e)
 	e = openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	for _, text := range []string{"The mast was stepped at noon", "Nobody saw the pilot boat leave"} {
-		stored(t, e, engine.RememberRequest{Text: text})
+		stored(t, e, memory.RememberRequest{Text: text})
 	}
 	old := map[string][]byte{"": bytesOf(t, path), ".wal": bytesOf(t, path+".wal"), ".synced": bytesOf(t, path+".synced")}
 	closeFile(t, e)
@@ -441,7 +446,7 @@ func TestRecoverPart(t *testing.T) {
 	for n := range memories {
 		fmt.Fprintf(&lines, "{\"id\": \"mem_%06d\", \"text\": \"Note %d of the harbour, %x\"}\n", n, n, sha256.Sum256([]byte{byte(n), byte(n >> 8)}))
 	}
-	if _, err := e.Import(t.Context(), strings.NewReader(lines.String()), engine.ImportRequest{}); err != nil {
+	if _, err := e.Import(t.Context(), strings.NewReader(lines.String()), interchange.ImportRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	closeFile(t, e)

@@ -8,35 +8,37 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/scope"
 )
 
 func TestRememberManyReportsEachRequest(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
-	for _, r := range []engine.RememberRequest{{Text: "taken", ID: "mem_taken"}, {Text: "gone", ID: "mem_gone"}} {
+	for _, r := range []memory.RememberRequest{{Text: "taken", ID: "mem_taken"}, {Text: "gone", ID: "mem_gone"}} {
 		stored(t, e, r)
 	}
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: "mem_gone"}); err != nil {
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "mem_gone"}); err != nil {
 		t.Fatal(err)
 	}
 	requests := []struct {
-		request engine.RememberRequest
+		request memory.RememberRequest
 		want    error
 	}{
-		{engine.RememberRequest{Text: "first"}, nil},
-		{engine.RememberRequest{Text: " "}, engine.ErrInvalid},
-		{engine.RememberRequest{Text: "bad tier", Tier: "hot"}, engine.ErrInvalid},
-		{engine.RememberRequest{Text: "own id", ID: "mem_mine"}, nil},
-		{engine.RememberRequest{Text: "own id again", ID: "mem_mine"}, engine.ErrExists},
-		{engine.RememberRequest{Text: "id of another", ID: "mem_taken"}, engine.ErrExists},
-		{engine.RememberRequest{Text: "id of a forgotten one", ID: "mem_gone"}, engine.ErrExists},
-		{engine.RememberRequest{Text: "bad scope", Scope: "harbour"}, engine.ErrBadScope},
-		{engine.RememberRequest{Text: "denied scope", Scope: "user:ines", Agent: "scout"}, engine.ErrScopeDenied},
-		{engine.RememberRequest{Text: "last"}, nil},
+		{memory.RememberRequest{Text: "first"}, nil},
+		{memory.RememberRequest{Text: " "}, engine.ErrInvalid},
+		{memory.RememberRequest{Text: "bad tier", Tier: "hot"}, engine.ErrInvalid},
+		{memory.RememberRequest{Text: "own id", ID: "mem_mine"}, nil},
+		{memory.RememberRequest{Text: "own id again", ID: "mem_mine"}, engine.ErrExists},
+		{memory.RememberRequest{Text: "id of another", ID: "mem_taken"}, engine.ErrExists},
+		{memory.RememberRequest{Text: "id of a forgotten one", ID: "mem_gone"}, engine.ErrExists},
+		{memory.RememberRequest{Text: "bad scope", Scope: "harbour"}, engine.ErrBadScope},
+		{memory.RememberRequest{Text: "denied scope", Scope: "user:ines", Agent: "scout"}, engine.ErrScopeDenied},
+		{memory.RememberRequest{Text: "last"}, nil},
 	}
-	var asked []engine.RememberRequest
+	var asked []memory.RememberRequest
 	for _, r := range requests {
 		asked = append(asked, r.request)
 	}
@@ -70,9 +72,9 @@ func TestRememberManyTransactions(t *testing.T) {
 	alone(t)
 	var told []string
 	e := enginetest.Open(t, engine.Options{Progress: func(step string, done, total int) { told = append(told, fmt.Sprint(step, " ", done, "/", total)) }})
-	requests := make([]engine.RememberRequest, 4001) // more than go into one transaction
+	requests := make([]memory.RememberRequest, 4001) // more than go into one transaction
 	for i := range requests {
-		requests[i] = engine.RememberRequest{Text: fmt.Sprint("memory ", i), Key: fmt.Sprint("key ", i%4000)}
+		requests[i] = memory.RememberRequest{Text: fmt.Sprint("memory ", i), Key: fmt.Sprint("key ", i%4000)}
 	}
 	results, err := e.RememberMany(t.Context(), requests)
 	if err != nil {
@@ -90,19 +92,19 @@ func TestKeyAndUnique(t *testing.T) {
 	alone(t)
 	tests := []struct {
 		name           string
-		first, second  engine.RememberRequest
+		first, second  memory.RememberRequest
 		created, ended bool // by the second; ended: the first is forgotten in between
 	}{
-		{"same key", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "b", Key: "k"}, false, false},
-		{"same key, other scope", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "a", Key: "k", Scope: "user:ines"}, true, false},
-		{"same key, first forgotten", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "b", Key: "k"}, true, true},
-		{"same key, id taken", engine.RememberRequest{Text: "a", Key: "k", ID: "mem_own"}, engine.RememberRequest{Text: "b", Key: "k", ID: "mem_own"}, false, false},
-		{"other key, same text", engine.RememberRequest{Text: "a", Key: "k"}, engine.RememberRequest{Text: "a", Key: "l"}, true, false},
-		{"unique", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "a", Unique: true}, false, false},
-		{"unique, other text", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "A", Unique: true}, true, false},
-		{"unique, other scope", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "a", Scope: "user:ines", Unique: true}, true, false},
-		{"unique, first forgotten", engine.RememberRequest{Text: "a"}, engine.RememberRequest{Text: "a", Unique: true}, true, true},
-		{"unique only in the first", engine.RememberRequest{Text: "a", Unique: true}, engine.RememberRequest{Text: "a"}, true, false},
+		{"same key", memory.RememberRequest{Text: "a", Key: "k"}, memory.RememberRequest{Text: "b", Key: "k"}, false, false},
+		{"same key, other scope", memory.RememberRequest{Text: "a", Key: "k"}, memory.RememberRequest{Text: "a", Key: "k", Scope: "user:ines"}, true, false},
+		{"same key, first forgotten", memory.RememberRequest{Text: "a", Key: "k"}, memory.RememberRequest{Text: "b", Key: "k"}, true, true},
+		{"same key, id taken", memory.RememberRequest{Text: "a", Key: "k", ID: "mem_own"}, memory.RememberRequest{Text: "b", Key: "k", ID: "mem_own"}, false, false},
+		{"other key, same text", memory.RememberRequest{Text: "a", Key: "k"}, memory.RememberRequest{Text: "a", Key: "l"}, true, false},
+		{"unique", memory.RememberRequest{Text: "a"}, memory.RememberRequest{Text: "a", Unique: true}, false, false},
+		{"unique, other text", memory.RememberRequest{Text: "a"}, memory.RememberRequest{Text: "A", Unique: true}, true, false},
+		{"unique, other scope", memory.RememberRequest{Text: "a"}, memory.RememberRequest{Text: "a", Scope: "user:ines", Unique: true}, true, false},
+		{"unique, first forgotten", memory.RememberRequest{Text: "a"}, memory.RememberRequest{Text: "a", Unique: true}, true, true},
+		{"unique only in the first", memory.RememberRequest{Text: "a", Unique: true}, memory.RememberRequest{Text: "a"}, true, false},
 	}
 	e := enginetest.Open(t, engine.Options{})
 	for i, test := range tests {
@@ -110,7 +112,7 @@ func TestKeyAndUnique(t *testing.T) {
 			first, second := apart(test.first, i), apart(test.second, i)
 			old := stored(t, e, first)
 			if test.ended {
-				if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: old.ID}); err != nil {
+				if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: old.ID}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -125,7 +127,7 @@ func TestKeyAndUnique(t *testing.T) {
 				return
 			}
 			first, second = apart(test.first, -i-1), apart(test.second, -i-1)
-			both, err := e.RememberMany(t.Context(), []engine.RememberRequest{first, second})
+			both, err := e.RememberMany(t.Context(), []memory.RememberRequest{first, second})
 			if err != nil || !both[0].Created || both[1].Created != test.created || (both[1].ID == both[0].ID) == test.created {
 				t.Errorf("in one batch: %+v, %v", both, err)
 			}
@@ -134,7 +136,7 @@ func TestKeyAndUnique(t *testing.T) {
 }
 
 // apart makes a request of the n-th case, so that cases share one file.
-func apart(r engine.RememberRequest, n int) engine.RememberRequest {
+func apart(r memory.RememberRequest, n int) memory.RememberRequest {
 	r.Text = fmt.Sprint(r.Text, n)
 	if r.Key != "" {
 		r.Key = fmt.Sprint(r.Key, n)
@@ -149,12 +151,12 @@ func TestUniqueTextThatWasSuperseded(t *testing.T) {
 	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Now: clock.now})
-	old := stored(t, e, engine.RememberRequest{Text: "The crane is broken"})
+	old := stored(t, e, memory.RememberRequest{Text: "The crane is broken"})
 	clock.advance(time.Hour)
-	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: old.ID, By: engine.RememberRequest{Text: "The crane works"}}); err != nil {
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: old.ID, By: memory.RememberRequest{Text: "The crane works"}}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := e.Remember(t.Context(), engine.RememberRequest{Text: "The crane is broken", Unique: true})
+	again, err := e.Remember(t.Context(), memory.RememberRequest{Text: "The crane is broken", Unique: true})
 	if err != nil || !again.Created {
 		t.Errorf("broken again: %+v, %v, want a new memory", again, err)
 	}
@@ -169,15 +171,15 @@ func TestOwnIDs(t *testing.T) {
 		strings.Repeat("a", 129): engine.ErrInvalid, "ab": engine.ErrInvalid, "-abc": engine.ErrInvalid, "_abc": engine.ErrInvalid, "a b c": engine.ErrInvalid,
 		"äbc": engine.ErrInvalid, "abc\n": engine.ErrInvalid, "a/bc": engine.ErrInvalid,
 	} {
-		r, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", ID: id})
+		r, err := e.Remember(t.Context(), memory.RememberRequest{Text: "x", ID: id})
 		if !errors.Is(err, want) || err == nil && r.ID != id {
 			t.Errorf("%q: %+v, %v, want %v", id, r, err, want)
 		}
 	}
-	if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: "abc"}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: "abc"}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", ID: "abc"}); err != nil || !r.Created {
+	if r, err := e.Remember(t.Context(), memory.RememberRequest{Text: "x", ID: "abc"}); err != nil || !r.Created {
 		t.Errorf("an id that was purged: %+v, %v, want it free again", r, err)
 	}
 }
@@ -206,7 +208,7 @@ func TestScopeOfANewMemory(t *testing.T) {
 		{"system", "", "", engine.ErrBadScope},
 		{"system", "user:ines", "user:ines", nil},
 	} {
-		r, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", Agent: test.agent, Scope: test.scope})
+		r, err := e.Remember(t.Context(), memory.RememberRequest{Text: "x", Agent: test.agent, Scope: test.scope})
 		if !errors.Is(err, test.err) {
 			t.Errorf("agent %q, scope %q: %v, want %v", test.agent, test.scope, err, test.err)
 		} else if err == nil && gotten(t, e, r.ID).Scope != test.want {
@@ -221,20 +223,20 @@ func TestLongTexts(t *testing.T) {
 	path := newFile(t)
 	long := strings.Repeat("anchor ", 1<<20/7+1)
 	e := openFile(t, path, engine.Options{})
-	for _, r := range []engine.RememberRequest{{Text: long}, {Text: "x", L2: long}} {
+	for _, r := range []memory.RememberRequest{{Text: long}, {Text: "x", L2: long}} {
 		if _, err := e.Remember(t.Context(), r); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "has 1048579 bytes; allowed: 1048576") {
 			t.Errorf("%v: want its length and the limit", err)
 		}
 	}
-	fits := stored(t, e, engine.RememberRequest{ID: "fits", Text: long[:1<<20]})
-	if _, err := e.Update(t.Context(), engine.UpdateRequest{ID: fits.ID, Text: &long}); !errors.Is(err, engine.ErrInvalid) {
+	fits := stored(t, e, memory.RememberRequest{ID: "fits", Text: long[:1<<20]})
+	if _, err := e.Update(t.Context(), memory.UpdateRequest{ID: fits.ID, Text: &long}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("update: %v", err)
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: long}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: long}}})
 	closeFile(t, e)
 	e = openFile(t, path, engine.Options{MaxText: 10})
-	core := engine.Core
-	if m, err := e.Update(t.Context(), engine.UpdateRequest{ID: fits.ID, Tier: &core}); err != nil || m.Tier != core || len(m.Text) != 1<<20 {
+	core := memory.Core
+	if m, err := e.Update(t.Context(), memory.UpdateRequest{ID: fits.ID, Tier: &core}); err != nil || m.Tier != core || len(m.Text) != 1<<20 {
 		t.Errorf("what is longer than a new limit can't be changed: %v", err)
 	}
 	if got := messagesOf(t, e, "talk"); len(got) != 1 {

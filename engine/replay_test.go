@@ -10,7 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // TestTextsThatComeLater: what had no text when it was checkpointed, and got one since, has it after a crash too
@@ -20,17 +23,17 @@ func TestTextsThatComeLater(t *testing.T) {
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	for i := range 60 {
-		r := engine.RememberRequest{ID: fmt.Sprintf("mem_%06d", i), Text: fmt.Sprint("memory ", i)}
+		r := memory.RememberRequest{ID: fmt.Sprintf("mem_%06d", i), Text: fmt.Sprint("memory ", i)}
 		if i < 5 {
 			r.SourceSession = "s"
 		}
 		stored(t, e, r)
 	}
-	r := engine.AppendRequest{Conversation: "talk"}
+	r := conversation.AppendRequest{Conversation: "talk"}
 	for i := range 60 {
-		m := engine.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
+		m := conversation.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
 		if i < 5 {
-			m.SetAside = engine.AsideEvent
+			m.SetAside = conversation.AsideEvent
 		}
 		r.Messages = append(r.Messages, m)
 	}
@@ -45,12 +48,12 @@ func TestTextsThatComeLater(t *testing.T) {
 	closeFile(t, e)
 
 	e = openFile(t, path, engine.Options{})
-	stored(t, e, engine.RememberRequest{Text: "one more"})
+	stored(t, e, memory.RememberRequest{Text: "one more"})
 	said(t, e, "talk", 10)
 	forget(t, e, 30, "old")
 	supersede(t, e, 40)
 	none := 99
-	if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk", RetainDepth: &none}); err != nil {
+	if _, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: "talk", RetainDepth: &none}); err != nil {
 		t.Fatal(err)
 	}
 	const question = "SELECT id, retired_reason, superseded_by, NULL FROM memories UNION ALL SELECT id, NULL, NULL, set_aside FROM messages ORDER BY ALL"
@@ -70,12 +73,12 @@ func TestPurgedAfterACrash(t *testing.T) {
 	e := openFile(t, path, engine.Options{})
 	var ids []string
 	for i := range 60 {
-		m := engine.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
+		m := conversation.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
 		if i%2 == 0 { // so that a segment has both
 			m.Text, m.Speaker, m.Caption, m.Raw = fmt.Sprint("secret ", i), "secret", "secret", []byte("secret")
-			m.Blocks = []engine.Block{{Type: engine.TextBlock, Text: m.Text}, {Type: engine.FileBlock, FileName: "secret.txt", Data: []byte("secret")}}
+			m.Blocks = []conversation.Block{{Type: conversation.TextBlock, Text: m.Text}, {Type: conversation.FileBlock, FileName: "secret.txt", Data: []byte("secret")}}
 		}
-		ids = append(ids, appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{m}}).IDs...)
+		ids = append(ids, appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{m}}).IDs...)
 	}
 	madeSummary(t, e, "talk", "secret of all ten, and whatever else there is to tell of them", ids[:10]...)
 	closeFile(t, e)
@@ -86,7 +89,7 @@ func TestPurgedAfterACrash(t *testing.T) {
 	for i := 0; i < 60; i += 2 {
 		secrets = append(secrets, ids[i])
 	}
-	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: secrets}); err != nil {
+	if _, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "talk", IDs: secrets}); err != nil {
 		t.Fatal(err)
 	}
 	crashed := leftByCrash(t, path)
@@ -118,14 +121,14 @@ func leftByCrash(t *testing.T, path string) string {
 
 func forget(t *testing.T, e *engine.Engine, i int, why string) {
 	t.Helper()
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: fmt.Sprintf("mem_%06d", i), Reason: why}); err != nil {
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: fmt.Sprintf("mem_%06d", i), Reason: why}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func supersede(t *testing.T, e *engine.Engine, i int) {
 	t.Helper()
-	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: fmt.Sprintf("mem_%06d", i), By: engine.RememberRequest{Text: fmt.Sprint("instead of ", i)}}); err != nil {
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: fmt.Sprintf("mem_%06d", i), By: memory.RememberRequest{Text: fmt.Sprint("instead of ", i)}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,7 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // TestReportsOfTalk holds the analysts' views against what the engine says of a conversation that was compacted.
@@ -20,20 +23,20 @@ func TestReportsOfTalk(t *testing.T) {
 		clock.advance(time.Second)
 		return "in short", nil
 	}}
-	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: engine.ConversationOptions{
+	e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: setup.Conversation{
 		FreshTailCount: 2, LeafChunkTokens: 40, LeafTargetTokens: 5, CondensedTargetTokens: 5, LeafMinFanout: 2, CondensedMinFanout: 2}})
 	messages := sayings(14)
-	messages[3].SetAside = engine.AsideEvent
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: messages})
-	appended(t, e, engine.AppendRequest{Conversation: "silent"})
-	done, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "talk", Force: true})
+	messages[3].SetAside = conversation.AsideEvent
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: messages})
+	appended(t, e, conversation.AppendRequest{Conversation: "silent"})
+	done, err := e.Compact(t.Context(), compact.Request{Conversation: "talk", Force: true})
 	if err != nil || len(done.Passes) < 2 {
 		t.Fatalf("%+v, %v", done, err)
 	}
 
-	var passes []engine.CompactPass
+	var passes []compact.Pass
 	for _, row := range rowsOf(t, e, "SELECT summary_id, kind, depth, level, items, tokens_before, tokens_after FROM report.compaction_savings ORDER BY pass") {
-		passes = append(passes, engine.CompactPass{SummaryID: row[0].(string), Kind: row[1].(string), Depth: int(row[2].(int32)), Level: engine.Escalation(row[3].(string)),
+		passes = append(passes, compact.Pass{SummaryID: row[0].(string), Kind: row[1].(string), Depth: int(row[2].(int32)), Level: compact.Escalation(row[3].(string)),
 			Items: int(row[4].(int32)), TokensBefore: int(row[5].(int32)), TokensAfter: int(row[6].(int32))})
 	}
 	if diff := cmp.Diff(done.Passes, passes); diff != "" {
@@ -45,7 +48,7 @@ func TestReportsOfTalk(t *testing.T) {
 		}
 	}
 
-	items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: "talk"})
+	items, err := e.Context(t.Context(), compact.ContextRequest{Conversation: "talk"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +64,13 @@ func TestReportsOfTalk(t *testing.T) {
 		}
 	}
 
-	tree, err := e.SummaryTree(t.Context(), engine.TreeRequest{Conversation: "talk"})
+	tree, err := e.SummaryTree(t.Context(), compact.TreeRequest{Conversation: "talk"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want, got []string
-	var walk func(nodes []*engine.TreeNode, parent string)
-	walk = func(nodes []*engine.TreeNode, parent string) {
+	var walk func(nodes []*compact.TreeNode, parent string)
+	walk = func(nodes []*compact.TreeNode, parent string) {
 		for _, n := range nodes {
 			if n.Summary != nil {
 				want = append(want, strings.Join([]string{parent, n.Summary.ID}, " "))

@@ -11,11 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // folded is a conversation of 12 messages of 50 tokens, the oldest ten of them below one summary of depth 1.
-func folded(t *testing.T, llm engine.LLM) *engine.Engine {
+func folded(t *testing.T, llm setup.LLM) *engine.Engine {
 	t.Helper()
 	return foldedWith(t, engine.Options{LLM: llm, Conversation: small(2, 100, fanouts(2, 10))})
 }
@@ -23,15 +28,15 @@ func folded(t *testing.T, llm engine.LLM) *engine.Engine {
 func foldedWith(t *testing.T, o engine.Options) *engine.Engine {
 	t.Helper()
 	e := enginetest.Open(t, o)
-	r := engine.AppendRequest{Conversation: "talk"}
+	r := conversation.AppendRequest{Conversation: "talk"}
 	for i := range 12 {
-		r.Messages = append(r.Messages, engine.Message{Key: fmt.Sprint("k", i+1), SaidAt: noon,
+		r.Messages = append(r.Messages, conversation.Message{Key: fmt.Sprint("k", i+1), SaidAt: noon,
 			Text: fmt.Sprintf("Turn %d. %s", i+1, strings.Repeat("The harbor crane was painted blue. ", 6))[:200]})
 	}
 	if _, err := e.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	compactTalk(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, compact.Request{Force: true})
 	return e
 }
 
@@ -45,21 +50,21 @@ func TestRetryFallbacks(t *testing.T) {
 		t.Fatalf("%d fallbacks, want 6 (%s)", n, contextOf(t, e, "talk"))
 	}
 	ids := rowsOf(t, e, "SELECT id FROM summaries ORDER BY id")
-	if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); !errors.Is(err, errDown) || len(r.Rewritten) != 0 || r.Left != 6 {
+	if r, err := e.RetryFallbacks(t.Context(), compact.RetryRequest{}); !errors.Is(err, errDown) || len(r.Rewritten) != 0 || r.Left != 6 {
 		t.Errorf("while it is down: %+v, %v", r, err)
 	}
 	down = false
-	r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{Conversation: "talk"})
+	r, err := e.RetryFallbacks(t.Context(), compact.RetryRequest{Conversation: "talk"})
 	if err != nil || len(r.Rewritten) != 6 || r.Left != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if diff := cmp.Diff(ids, rowsOf(t, e, "SELECT id FROM summaries WHERE NOT fallback AND attempts = 2 AND model = 'scripted' ORDER BY id")); diff != "" {
 		t.Errorf("ids (-before +after):\n%s", diff)
 	}
-	if got := recalled(t, e, engine.RecallQuery{Text: "gist", Kinds: []engine.Kind{engine.SummaryKind}}); len(got) != 6 {
+	if got := recalled(t, e, recall.Query{Text: "gist", Kinds: []kinds.Kind{kinds.Summary}}); len(got) != 6 {
 		t.Errorf("recalled %v, want the six new texts", got)
 	}
-	if _, err := enginetest.Open(t, engine.Options{}).RetryFallbacks(t.Context(), engine.RetryRequest{}); !errors.Is(err, engine.ErrNoLLM) {
+	if _, err := enginetest.Open(t, engine.Options{}).RetryFallbacks(t.Context(), compact.RetryRequest{}); !errors.Is(err, engine.ErrNoLLM) {
 		t.Errorf("without a model: %v", err)
 	}
 }
@@ -79,17 +84,17 @@ func TestRetryRespectsTheBreaker(t *testing.T) {
 	e := foldedWith(t, engine.Options{LLM: llm, Conversation: o, Now: clock.now})
 	says = enginetest.Refused{}
 	for range 2 {
-		if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); !errors.As(err, &enginetest.Refused{}) || r.Left != 6 || r.Reason != "" {
+		if r, err := e.RetryFallbacks(t.Context(), compact.RetryRequest{}); !errors.As(err, &enginetest.Refused{}) || r.Left != 6 || r.Reason != "" {
 			t.Errorf("while it refuses: %+v, %v", r, err)
 		}
 	}
 	before := asked
-	if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); err != nil || asked != before || r.Left != 6 || r.Reason != "circuit breaker open" {
+	if r, err := e.RetryFallbacks(t.Context(), compact.RetryRequest{}); err != nil || asked != before || r.Left != 6 || r.Reason != "circuit breaker open" {
 		t.Errorf("asked %d times more: %+v, %v", asked-before, r, err)
 	}
 	says = nil
 	clock.advance(time.Hour)
-	if r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{}); err != nil || r.Left != 0 || r.Reason != "" {
+	if r, err := e.RetryFallbacks(t.Context(), compact.RetryRequest{}); err != nil || r.Left != 0 || r.Reason != "" {
 		t.Errorf("when it is closed again: %+v, %v", r, err)
 	}
 }
@@ -98,16 +103,16 @@ func TestRetryRespectsTheBreaker(t *testing.T) {
 func TestRetryPastWhatCannotBeShorter(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{LLM: answers("gist"), Conversation: small(1, 60)})
-	ids := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "ok"}, {Text: enginetest.Tokens(50)},
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "ok"}, {Text: enginetest.Tokens(50)},
 		{Text: "The harbor crane was painted blue, and then green."}, {Text: enginetest.Tokens(45)}, {Text: "last"}}}).IDs
-	compactTalk(t, e, engine.CompactRequest{Force: true})
+	compactTalk(t, e, compact.Request{Force: true})
 	if got := contextOf(t, e, "talk"); got != "L(1) L(1) m5" {
 		t.Fatal(got)
 	}
-	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{ids[1], ids[3]}}); err != nil {
+	if _, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "talk", IDs: []string{ids[1], ids[3]}}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.RetryFallbacks(t.Context(), engine.RetryRequest{})
+	r, err := e.RetryFallbacks(t.Context(), compact.RetryRequest{})
 	if err != nil || len(r.Rewritten) != 1 || r.Left != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -117,19 +122,19 @@ func TestRewriteByHand(t *testing.T) {
 	t.Parallel()
 	e := folded(t, summing(10, 8))
 	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE depth = 0 ORDER BY first_seq LIMIT 1")[0][0].(string)
-	s, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: leaf[len(leaf)-8:], Text: "The crane is blue since spring."})
+	s, err := e.RewriteSummary(t.Context(), compact.RewriteRequest{ID: leaf[len(leaf)-8:], Text: "The crane is blue since spring."})
 	if err != nil || s.ID != leaf || s.Tokens != 8 || s.Model != "by hand" {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if got := rowsOf(t, e, "SELECT descendant_tokens FROM summaries WHERE depth = 1")[0][0]; got != int32(48) {
 		t.Errorf("the summary above counts %v tokens below it, want 48", got)
 	}
-	for _, r := range []engine.RewriteRequest{{ID: leaf, Text: " \n"}, {ID: leaf, Text: enginetest.Tokens(100)}, {ID: leaf, Text: "a\xff"}} {
+	for _, r := range []compact.RewriteRequest{{ID: leaf, Text: " \n"}, {ID: leaf, Text: enginetest.Tokens(100)}, {ID: leaf, Text: "a\xff"}} {
 		if _, err := e.RewriteSummary(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%q: %v, want ErrInvalid", r.Text, err)
 		}
 	}
-	if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: "sum_nobody", Text: "x"}); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := e.RewriteSummary(t.Context(), compact.RewriteRequest{ID: "sum_nobody", Text: "x"}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("unknown: %v", err)
 	}
 }
@@ -141,11 +146,11 @@ func TestRewriteOfWhatWasPurged(t *testing.T) {
 	e := folded(t, llm)
 	id := rowsOf(t, e, "SELECT id FROM messages WHERE seq = 2")[0][0].(string)
 	llm.Answer = func(ctx context.Context, _, _ string, _ int) (string, error) {
-		_, err := e.PurgeMessages(ctx, engine.PurgeMessagesRequest{Conversation: "talk", IDs: []string{id}})
+		_, err := e.PurgeMessages(ctx, compact.PurgeMessagesRequest{Conversation: "talk", IDs: []string{id}})
 		return "what was purged", err
 	}
 	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE first_seq = 1 ORDER BY depth")[0][0].(string)
-	if s, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: leaf}); !errors.Is(err, engine.ErrConflict) {
+	if s, err := e.RewriteSummary(t.Context(), compact.RewriteRequest{ID: leaf}); !errors.Is(err, engine.ErrConflict) {
 		t.Errorf("%+v, %v, want ErrConflict", s, err)
 	}
 	if places := leftIn(t, e, "what was purged"); len(places) != 0 {
@@ -163,14 +168,14 @@ func TestEndingsOfOthers(t *testing.T) {
 	}})
 	var ids []string
 	for _, scope := range []string{"global", "user:ines"} {
-		said := appended(t, e, engine.AppendRequest{Conversation: scope, Scope: scope, Messages: []engine.Message{{Text: enginetest.Tokens(9)}}})
+		said := appended(t, e, conversation.AppendRequest{Conversation: scope, Scope: scope, Messages: []conversation.Message{{Text: enginetest.Tokens(9)}}})
 		ids = append(ids, madeSummary(t, e, scope, "made", said.IDs...))
 	}
-	s, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: "_same_ending", Agent: "scout", Text: "mine"})
+	s, err := e.RewriteSummary(t.Context(), compact.RewriteRequest{ID: "_same_ending", Agent: "scout", Text: "mine"})
 	if err != nil || s.ID != ids[0] {
 		t.Errorf("%+v, %v, want %s", s, err, ids[0])
 	}
-	if _, err := e.RewriteSummary(t.Context(), engine.RewriteRequest{ID: "_same_ending", Text: "ours"}); !errors.Is(err, engine.ErrAmbiguous) {
+	if _, err := e.RewriteSummary(t.Context(), compact.RewriteRequest{ID: "_same_ending", Text: "ours"}); !errors.Is(err, engine.ErrAmbiguous) {
 		t.Errorf("%v, want ErrAmbiguous", err)
 	}
 }
@@ -182,15 +187,15 @@ func TestDissolve(t *testing.T) {
 		t.Fatal(got)
 	}
 	leaf := rowsOf(t, e, "SELECT id FROM summaries WHERE depth = 0 LIMIT 1")[0][0].(string)
-	if _, err := e.DissolveSummary(t.Context(), engine.DissolveRequest{ID: leaf}); !errors.Is(err, engine.ErrInvalid) {
+	if _, err := e.DissolveSummary(t.Context(), compact.DissolveRequest{ID: leaf}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("below another summary: %v, want ErrInvalid", err)
 	}
 	for _, want := range []string{"L(10) L(10) L(10) L(10) L(10) m11 m12", "m1 m2 L(10) L(10) L(10) L(10) m11 m12"} {
-		items, err := e.Context(t.Context(), engine.ContextRequest{Conversation: "talk"})
+		items, err := e.Context(t.Context(), compact.ContextRequest{Conversation: "talk"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.DissolveSummary(t.Context(), engine.DissolveRequest{ID: items[0].Ref}); err != nil {
+		if _, err := e.DissolveSummary(t.Context(), compact.DissolveRequest{ID: items[0].Ref}); err != nil {
 			t.Fatal(err)
 		}
 		if got := contextOf(t, e, "talk"); got != want {
@@ -203,9 +208,9 @@ func TestDissolve(t *testing.T) {
 func TestAdoptSummary(t *testing.T) {
 	alone(t)
 	e := folded(t, summing(10, 8))
-	request := engine.AdoptRequest{Conversation: "talk", Key: "c1", Text: "What the host made of it.", FirstKept: "k12"}
+	request := compact.AdoptRequest{Conversation: "talk", Key: "c1", Text: "What the host made of it.", FirstKept: "k12"}
 	s, changed, err := e.AdoptSummary(t.Context(), request)
-	if err != nil || !changed || s.Messages != 11 || s.FirstSeq != 1 || s.LastSeq != 11 || s.SourceTokens != 550 || s.Level != engine.HostMade {
+	if err != nil || !changed || s.Messages != 11 || s.FirstSeq != 1 || s.LastSeq != 11 || s.SourceTokens != 550 || s.Level != compact.HostMade {
 		t.Fatalf("%+v, %t, %v", s, changed, err)
 	}
 	if got := contextOf(t, e, "talk"); got != "L(7) m12" {
@@ -218,19 +223,19 @@ func TestAdoptSummary(t *testing.T) {
 	if n := rowsOf(t, e, "SELECT count(*) FROM summaries")[0][0]; n != int64(1) {
 		t.Errorf("%v summaries, want those it covers gone", n)
 	}
-	if _, changed, err := e.AdoptSummary(t.Context(), engine.AdoptRequest{Conversation: "talk", Key: "c2", Text: "All of it."}); err != nil || !changed {
+	if _, changed, err := e.AdoptSummary(t.Context(), compact.AdoptRequest{Conversation: "talk", Key: "c2", Text: "All of it."}); err != nil || !changed {
 		t.Errorf("everything: %t, %v", changed, err)
 	}
-	for _, r := range []engine.AdoptRequest{{Conversation: "talk", Text: " "}, {Text: "x"}} {
+	for _, r := range []compact.AdoptRequest{{Conversation: "talk", Text: " "}, {Text: "x"}} {
 		if _, _, err := e.AdoptSummary(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)
 		}
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "hers", Scope: "user:ines", Messages: []engine.Message{{Text: "x"}}})
-	if _, _, err := e.AdoptSummary(t.Context(), engine.AdoptRequest{Conversation: "hers", Agent: "scout", Text: "x"}); !errors.Is(err, engine.ErrScopeDenied) {
+	appended(t, e, conversation.AppendRequest{Conversation: "hers", Scope: "user:ines", Messages: []conversation.Message{{Text: "x"}}})
+	if _, _, err := e.AdoptSummary(t.Context(), compact.AdoptRequest{Conversation: "hers", Agent: "scout", Text: "x"}); !errors.Is(err, engine.ErrScopeDenied) {
 		t.Errorf("of another's: %v, want ErrScopeDenied", err)
 	}
-	for _, r := range []engine.AdoptRequest{{Conversation: "nobody", Text: "x"}, {Conversation: "talk", Text: "x", FirstKept: "k99"}} {
+	for _, r := range []compact.AdoptRequest{{Conversation: "nobody", Text: "x"}, {Conversation: "talk", Text: "x", FirstKept: "k99"}} {
 		if _, _, err := e.AdoptSummary(t.Context(), r); !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("%+v: %v, want ErrNotFound", r, err)
 		}
@@ -241,8 +246,8 @@ func TestNeedsCompaction(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{Conversation: small(2, 100)})
 	said(t, e, "talk", times(20, 10)...)
-	n, err := e.NeedsCompaction(t.Context(), engine.CompactRequest{Conversation: "talk", Budget: 200, Live: 160})
-	if diff := cmp.Diff(engine.Need{Stored: 200, Current: 200, Threshold: 150, Over: true, RawOutside: 180, LeafDue: true, Items: 20, RawMessages: 20}, n); err != nil || diff != "" {
+	n, err := e.NeedsCompaction(t.Context(), compact.Request{Conversation: "talk", Budget: 200, Live: 160})
+	if diff := cmp.Diff(compact.Need{Stored: 200, Current: 200, Threshold: 150, Over: true, RawOutside: 180, LeafDue: true, Items: 20, RawMessages: 20}, n); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -14,7 +14,14 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -77,7 +84,7 @@ func TestDefinitionsAreRenewed(t *testing.T) {
 	if spoiled() {
 		t.Error("definitions of another hash were kept")
 	}
-	if r, err := openFile(t, path, engine.Options{Embedder: enginetest.Words{}}).Recall(t.Context(), engine.RecallQuery{Text: "tea"}); err != nil || len(r.Hits) == 0 {
+	if r, err := openFile(t, path, engine.Options{Embedder: enginetest.Words{}}).Recall(t.Context(), recall.Query{Text: "tea"}); err != nil || len(r.Hits) == 0 {
 		t.Errorf("recall with new definitions: %+v, %v", r, err)
 	}
 }
@@ -113,23 +120,23 @@ func TestModelOfTheFile(t *testing.T) {
 		}
 	}
 	e = openFile(t, path, engine.Options{Embedder: second, ReplaceModel: true})
-	r, err := e.Remember(ctx, engine.RememberRequest{Text: "written in between"})
+	r, err := e.Remember(ctx, memory.RememberRequest{Text: "written in between"})
 	if err != nil || r.VectorErr != nil {
 		t.Fatal(r, err)
 	}
-	if res, err := e.Recall(ctx, engine.RecallQuery{Text: "tea"}); err != nil || res.Mode != engine.LexicalMode || len(res.Hits) == 0 {
+	if res, err := e.Recall(ctx, recall.Query{Text: "tea"}); err != nil || res.Mode != recall.LexicalMode || len(res.Hits) == 0 {
 		t.Errorf("recall before the vectors are made anew: %+v, %v: want a lexical one with hits", res, err)
 	}
-	if _, err := e.Recall(ctx, engine.RecallQuery{Text: "tea", Mode: engine.VectorMode}); !errors.Is(err, engine.ErrNoEmbedder) {
+	if _, err := e.Recall(ctx, recall.Query{Text: "tea", Mode: recall.VectorMode}); !errors.Is(err, engine.ErrNoEmbedder) {
 		t.Errorf("recall by vectors before they are made anew: %v", err)
 	}
-	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{}); err != nil { // without Vectors the model stays
+	if _, err := e.RebuildIndex(ctx, index.RebuildRequest{}); err != nil { // without Vectors the model stays
 		t.Fatal(err)
 	}
 	if s, err := e.Stats(ctx); err != nil || s.Model != "first" {
 		t.Errorf("model %+v, %v: want first until vectors are asked for", s, err)
 	}
-	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true}); err != nil {
+	if _, err := e.RebuildIndex(ctx, index.RebuildRequest{Vectors: true}); err != nil {
 		t.Fatal(err)
 	}
 	complete := func(e *engine.Engine) {
@@ -144,7 +151,7 @@ func TestModelOfTheFile(t *testing.T) {
 				t.Errorf("coverage %+v: want all", c)
 			}
 		}
-		if res, err := e.Recall(ctx, engine.RecallQuery{Text: "written in between", Mode: engine.VectorMode}); err != nil || len(res.Hits) == 0 || res.Hits[0].ID != r.ID {
+		if res, err := e.Recall(ctx, recall.Query{Text: "written in between", Mode: recall.VectorMode}); err != nil || len(res.Hits) == 0 || res.Hits[0].ID != r.ID {
 			t.Errorf("recall by the new vectors: %+v, %v", res.Hits, err)
 		}
 	}
@@ -173,13 +180,13 @@ func TestKeptFiles(t *testing.T) {
 		unpack(t, name, path)
 		e := openFile(t, path, o)
 		intact(t, e)
-		for kind, want := range map[engine.Kind]string{engine.MemoryKind: "Ines prefers black tea in the morning", engine.MessageKind: "Is there any tea left?"} {
-			r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "Ines black tea left", Kinds: []engine.Kind{kind}})
-			if err != nil || r.Mode != engine.Hybrid || len(r.Hits) == 0 || r.Hits[0].Text != want {
+		for kind, want := range map[kinds.Kind]string{kinds.Memory: "Ines prefers black tea in the morning", kinds.Message: "Is there any tea left?"} {
+			r, err := e.Recall(t.Context(), recall.Query{Text: "Ines black tea left", Kinds: []kinds.Kind{kind}})
+			if err != nil || r.Mode != recall.Hybrid || len(r.Hits) == 0 || r.Hits[0].Text != want {
 				t.Errorf("%s: %s %+v, %v: want %q first", name, kind, r, err, want)
 			}
 		}
-		if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "new in an old file"}); err != nil {
+		if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "new in an old file"}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		intact(t, e)
@@ -192,19 +199,19 @@ func keep(t *testing.T, name string, o engine.Options) {
 	t.Helper()
 	path := newFile(t)
 	o.Now = func() time.Time { return time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC) }
-	o.Conversation = engine.ConversationOptions{FreshTailCount: 2, LeafChunkTokens: 20, LeafTargetTokens: 10}
+	o.Conversation = setup.Conversation{FreshTailCount: 2, LeafChunkTokens: 20, LeafTargetTokens: 10}
 	count := 0
 	o.NewID = func(prefix string, _ time.Time) string { count++; return fmt.Sprintf("%skept%04d", prefix, count) }
 	e := openFile(t, path, o)
 	stock(t, e)
-	appended(t, e, engine.AppendRequest{Conversation: "quay", SessionID: "s1", Messages: []engine.Message{
+	appended(t, e, conversation.AppendRequest{Conversation: "quay", SessionID: "s1", Messages: []conversation.Message{
 		{Text: "How deep is the water at berth four?"},
-		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: "I measure."}, {Type: engine.ToolCallBlock, CallID: "c1", Tool: "sounding", Input: `{"berth":4}`}}},
-		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "c1", Tool: "sounding", Output: "12.5 m", Raw: []byte("12.5 m\xff")}}},
-		{Role: "assistant", Text: "Twelve and a half metres at low water."}, {Text: "HEARTBEAT", SetAside: engine.AsideEvent},
+		{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: "I measure."}, {Type: conversation.ToolCallBlock, CallID: "c1", Tool: "sounding", Input: `{"berth":4}`}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "c1", Tool: "sounding", Output: "12.5 m", Raw: []byte("12.5 m\xff")}}},
+		{Role: "assistant", Text: "Twelve and a half metres at low water."}, {Text: "HEARTBEAT", SetAside: conversation.AsideEvent},
 		{Text: "And at berth five, beside the new crane?"}, {Role: "assistant", Text: "Eleven metres there, and mud below that."},
-	}, Cursor: &engine.Cursor{Path: "/quay.jsonl", Host: "plain", FileID: "1", FirstLine: "x", Bytes: 1, Lines: 1}})
-	if _, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: "quay", Force: true}); err != nil {
+	}, Cursor: &conversation.Cursor{Path: "/quay.jsonl", Host: "plain", FileID: "1", FirstLine: "x", Bytes: 1, Lines: 1}})
+	if _, err := e.Compact(t.Context(), compact.Request{Conversation: "quay", Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	closeFile(t, e)

@@ -9,7 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
 )
 
@@ -69,17 +73,17 @@ func TestSetScopes(t *testing.T) {
 		t.Errorf("opened again, an agent that may nothing: %v, all %v", got, all)
 	}
 	// A definition that is taken away leaves what is in the scope, for internal callers alone.
-	m := stored(t, e, engine.RememberRequest{Text: "The harbour closes at ten", Scope: "harbour-wide"})
+	m := stored(t, e, memory.RememberRequest{Text: "The harbour closes at ten", Scope: "harbour-wide"})
 	if err := e.SetScopes(t.Context(), scope.Scopes{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", Scope: "harbour-wide"}); !errors.Is(err, engine.ErrBadScope) {
+	if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "x", Scope: "harbour-wide"}); !errors.Is(err, engine.ErrBadScope) {
 		t.Errorf("write into a scope without definition: %v, want ErrBadScope", err)
 	}
-	if got := recalled(t, e, engine.RecallQuery{Text: "harbour"}); !cmp.Equal(got, []string{m.ID}) {
+	if got := recalled(t, e, recall.Query{Text: "harbour"}); !cmp.Equal(got, []string{m.ID}) {
 		t.Errorf("internal recall: %v", got)
 	}
-	if got := recalled(t, e, engine.RecallQuery{Text: "harbour", Agent: "wide"}); len(got) != 0 {
+	if got := recalled(t, e, recall.Query{Text: "harbour", Agent: "wide"}); len(got) != 0 {
 		t.Errorf("recall of an agent: %v", got)
 	}
 }
@@ -87,11 +91,11 @@ func TestSetScopes(t *testing.T) {
 func TestScopesGuardEveryVerb(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	m := stored(t, e, engine.RememberRequest{Text: "The gate code is 4711", Scope: "agent:scout"})
-	if _, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Agent: "scout", Messages: []engine.Message{{Text: "The gate code is 4711"}}}); err != nil {
+	m := stored(t, e, memory.RememberRequest{Text: "The gate code is 4711", Scope: "agent:scout"})
+	if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Agent: "scout", Messages: []conversation.Message{{Text: "The gate code is 4711"}}}); err != nil {
 		t.Fatal(err)
 	}
-	question := engine.RecallQuery{Text: "gate code", Agent: "teo", Kinds: engine.Kinds(), Scopes: []string{"agent:scout", "global"}}
+	question := recall.Query{Text: "gate code", Agent: "teo", Kinds: kinds.All(), Scopes: []string{"agent:scout", "global"}}
 	result, err := e.Recall(t.Context(), question)
 	if err != nil || len(result.Hits) != 0 {
 		t.Errorf("recall: %v, %v", hitIDs(result), err)
@@ -110,15 +114,15 @@ func TestScopesGuardEveryVerb(t *testing.T) {
 	}
 	for name, call := range map[string]func() error{
 		"append": func() error {
-			_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Agent: "teo", Messages: []engine.Message{{Text: "x"}}})
+			_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Agent: "teo", Messages: []conversation.Message{{Text: "x"}}})
 			return err
 		},
 		"append to a new one": func() error {
-			_, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "new", Agent: "teo", Scope: "agent:scout", Messages: []engine.Message{{Text: "x"}}})
+			_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "new", Agent: "teo", Scope: "agent:scout", Messages: []conversation.Message{{Text: "x"}}})
 			return err
 		},
 		"remember": func() error {
-			_, err := e.Remember(t.Context(), engine.RememberRequest{Text: "x", Agent: "teo", Scope: "agent:scout"})
+			_, err := e.Remember(t.Context(), memory.RememberRequest{Text: "x", Agent: "teo", Scope: "agent:scout"})
 			return err
 		},
 	} {
@@ -127,14 +131,14 @@ func TestScopesGuardEveryVerb(t *testing.T) {
 		}
 	}
 	for name, call := range map[string]func() error{
-		"get": func() error { _, err := e.Get(t.Context(), engine.GetRequest{ID: m.ID, Agent: "teo"}); return err },
+		"get": func() error { _, err := e.Get(t.Context(), memory.GetRequest{ID: m.ID, Agent: "teo"}); return err },
 		"forget": func() error {
-			_, err := e.Forget(t.Context(), engine.ForgetRequest{ID: m.ID, Agent: "teo"})
+			_, err := e.Forget(t.Context(), memory.ForgetRequest{ID: m.ID, Agent: "teo"})
 			return err
 		},
-		"purge": func() error { _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: m.ID, Agent: "teo"}); return err },
+		"purge": func() error { _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: m.ID, Agent: "teo"}); return err },
 		"messages": func() error {
-			_, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "talk", Agent: "teo"})
+			_, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "talk", Agent: "teo"})
 			return err
 		},
 	} {
@@ -146,7 +150,7 @@ func TestScopesGuardEveryVerb(t *testing.T) {
 		t.Errorf("conversations: %v, %v", all, err)
 	}
 	var out strings.Builder
-	if n, err := e.Export(t.Context(), &out, engine.ExportRequest{Agent: "teo"}); err != nil || n != 0 || out.Len() != 0 {
+	if n, err := e.Export(t.Context(), &out, memory.ExportRequest{Agent: "teo"}); err != nil || n != 0 || out.Len() != 0 {
 		t.Errorf("export: %d, %v, %s", n, err, out.String())
 	}
 }
@@ -154,11 +158,11 @@ func TestScopesGuardEveryVerb(t *testing.T) {
 func TestUnusedScopes(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	m := stored(t, e, engine.RememberRequest{Text: "x", Scope: "user:ines"})
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: m.ID}); err != nil {
+	m := stored(t, e, memory.RememberRequest{Text: "x", Scope: "user:ines"})
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: m.ID}); err != nil {
 		t.Fatal(err)
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "c", Scope: "project:yard", Messages: []engine.Message{{Text: "x"}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Scope: "project:yard", Messages: []conversation.Message{{Text: "x"}}})
 	got, err := e.UnusedScopes(t.Context(), []string{"user:teo", "project:yard", "", "user:ines", "global"})
 	if diff := cmp.Diff([]string{"user:teo", "", "global"}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -40,7 +40,7 @@ func TestSeal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked(e.db, fmt.Sprintf("read-only %t", readOnly), true)
+		asked(e.file.DB, fmt.Sprintf("read-only %t", readOnly), true)
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}

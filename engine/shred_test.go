@@ -15,7 +15,12 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // bytesLeft names the files of a folder, and of those below, that have a word anywhere.
@@ -75,32 +80,32 @@ func TestShred(t *testing.T) {
 	steps := map[string]int{}
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}, Progress: func(step string, done, _ int) { steps[step] = done }})
 	huge := "Hunter2Xyzzy " + strings.Repeat("x", 17<<20)
-	stored(t, e, engine.RememberRequest{ID: "mem_stays", Text: "the gardener waters the roses"})
+	stored(t, e, memory.RememberRequest{ID: "mem_stays", Text: "the gardener waters the roses"})
 	for n := range 40 {
-		stored(t, e, engine.RememberRequest{ID: fmt.Sprint("mem_", n), Text: fmt.Sprintf("number %d: my password is Hunter2Xyzzy%d and Hunter2Xyzzy", n, n), L0: "Hunter2Xyzzy", FactKey: "hunter2xyzzy"})
+		stored(t, e, memory.RememberRequest{ID: fmt.Sprint("mem_", n), Text: fmt.Sprintf("number %d: my password is Hunter2Xyzzy%d and Hunter2Xyzzy", n, n), L0: "Hunter2Xyzzy", FactKey: "hunter2xyzzy"})
 	}
 	text := "hunter2xyzzy it was not"
 	for n := range 20 {
-		if _, err := e.Update(t.Context(), engine.UpdateRequest{ID: fmt.Sprint("mem_", n), Text: &text}); err != nil {
+		if _, err := e.Update(t.Context(), memory.UpdateRequest{ID: fmt.Sprint("mem_", n), Text: &text}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ids := appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Text: "The heron nests in April, high above the reeds of the northern marsh."}, {Text: "hunter2xyzzy one", Speaker: "Hunter2Xyzzy", Raw: []byte("Hunter2Xyzzy")},
-		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, Output: huge, Raw: []byte("Hunter2Xyzzy" + strings.Repeat("y", 1<<17))}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, Output: huge, Raw: []byte("Hunter2Xyzzy" + strings.Repeat("y", 1<<17))}}},
 	}}).IDs
 	madeSummary(t, e, "c", "hunter2xyzzy heron and whatever else there is to tell of these three", ids...)
 	kept := bytes.Repeat([]byte("kept content "), 1<<16)
-	appended(t, e, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "kept", Raw: kept}}})
+	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "kept", Raw: kept}}})
 	if err := e.Checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 40 {
-		if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: fmt.Sprint("mem_", n)}); err != nil {
+		if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: fmt.Sprint("mem_", n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := e.PurgeMessages(t.Context(), engine.PurgeMessagesRequest{Conversation: "c", IDs: ids[1:]}); err != nil {
+	if _, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "c", IDs: ids[1:]}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "tables with what was purged", nil, tablesWith(t, e, "hunter2xyzzy"))
@@ -112,7 +117,7 @@ func TestShred(t *testing.T) {
 	if left := bytesLeft(t, filepath.Dir(path), "hunter2xyzzy"); !slices.Contains(left, "mallard.db") || len(left) < 4 {
 		t.Fatalf("before, what was purged is only in %v", left)
 	}
-	if d, err := e.Doctor(t.Context(), engine.DoctorRequest{}); err != nil || !slices.ContainsFunc(d.Findings, func(f engine.Finding) bool { return f.Harmless && strings.Contains(f.Remedy, "--shred") }) {
+	if d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{}); err != nil || !slices.ContainsFunc(d.Findings, func(f upkeep.Finding) bool { return f.Harmless && strings.Contains(f.Remedy, "--shred") }) {
 		t.Errorf("doctor says nothing of it: %+v, %v", d, err)
 	}
 	before, sequence := contentsOf(t, e), rowsOf(t, e, "SELECT table_name, column_name, data_type FROM duckdb_columns() ORDER BY ALL")
@@ -126,14 +131,14 @@ func TestShred(t *testing.T) {
 	}
 	equal(t, "rows", before, contentsOf(t, e))
 	equal(t, "columns", sequence, rowsOf(t, e, "SELECT table_name, column_name, data_type FROM duckdb_columns() ORDER BY ALL"))
-	if d, err := e.Doctor(t.Context(), engine.DoctorRequest{}); err != nil || slices.ContainsFunc(d.Findings, func(f engine.Finding) bool { return strings.Contains(f.Remedy, "--shred") }) {
+	if d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{}); err != nil || slices.ContainsFunc(d.Findings, func(f upkeep.Finding) bool { return strings.Contains(f.Remedy, "--shred") }) {
 		t.Errorf("doctor afterwards: %+v, %v", d, err)
 	}
 	for _, row := range rowsOf(t, e, "SELECT DISTINCT compression FROM pragma_storage_info('memories') WHERE segment_type = 'VARCHAR' AND compression = 'Uncompressed'") {
 		t.Errorf("a text of the new file is %v", row)
 	}
-	new := stored(t, e, engine.RememberRequest{Text: "the gardener rests"})
-	equal(t, "recall", sorted([]string{"mem_stays", new.ID}), sorted(recalled(t, e, engine.RecallQuery{Text: "what does the gardener do?"})))
+	new := stored(t, e, memory.RememberRequest{Text: "the gardener rests"})
+	equal(t, "recall", sorted([]string{"mem_stays", new.ID}), sorted(recalled(t, e, recall.Query{Text: "what does the gardener do?"})))
 	intact(t, e)
 	closeFile(t, e)
 	equal(t, "files", []string{path, path + ".files", path + ".tmp"}, filesIn(t, filepath.Dir(path)))
@@ -198,14 +203,14 @@ func shredForEver(path string) error {
 		return err
 	}
 	for ; ; n++ {
-		_, err := e.Remember(ctx, engine.RememberRequest{ID: fmt.Sprint("mem_stays_", n), Text: fmt.Sprint("stays ", n)})
+		_, err := e.Remember(ctx, memory.RememberRequest{ID: fmt.Sprint("mem_stays_", n), Text: fmt.Sprint("stays ", n)})
 		if err != nil {
 			return err
 		}
 		say(report{Done: &write{Op: "remember", ID: fmt.Sprint(n)}})
-		goes, err := e.Remember(ctx, engine.RememberRequest{Text: fmt.Sprint("goes ", n)})
+		goes, err := e.Remember(ctx, memory.RememberRequest{Text: fmt.Sprint("goes ", n)})
 		if err == nil {
-			_, err = e.Purge(ctx, engine.ForgetRequest{ID: goes.ID})
+			_, err = e.Purge(ctx, memory.ForgetRequest{ID: goes.ID})
 		}
 		if err == nil {
 			_, err = e.Shred(ctx)
@@ -228,7 +233,7 @@ func TestShredWhileUsed(t *testing.T) {
 	for w := range written {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := e.Remember(context.WithoutCancel(ctx), engine.RememberRequest{Text: fmt.Sprintf("writer %d said %d", w, written[w])}); err != nil {
+				if _, err := e.Remember(context.WithoutCancel(ctx), memory.RememberRequest{Text: fmt.Sprintf("writer %d said %d", w, written[w])}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -237,7 +242,7 @@ func TestShredWhileUsed(t *testing.T) {
 		})
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := e.Recall(context.WithoutCancel(ctx), engine.RecallQuery{Text: "what did writer 1 say?"}); err != nil {
+				if _, err := e.Recall(context.WithoutCancel(ctx), recall.Query{Text: "what did writer 1 say?"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -271,7 +276,7 @@ func TestShredRefuses(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
-	stored(t, e, engine.RememberRequest{Text: "here"})
+	stored(t, e, memory.RememberRequest{Text: "here"})
 	if err := os.Link(path, path+".other"); err != nil {
 		t.Skip(err)
 	}
@@ -304,13 +309,13 @@ func TestShredMakesFTS(t *testing.T) {
 	alone(t)
 	path, o := newFile(t), withFTS(t)
 	e := openFile(t, path, o)
-	stored(t, e, engine.RememberRequest{Text: "the gardener waters the roses"})
-	secret := stored(t, e, engine.RememberRequest{Text: "my password is Hunter2Xyzzy"})
+	stored(t, e, memory.RememberRequest{Text: "the gardener waters the roses"})
+	secret := stored(t, e, memory.RememberRequest{Text: "my password is Hunter2Xyzzy"})
 	agreeing(t, e)
 	if got := tablesWith(t, e, "hunter2xyzzy"); !slices.Contains(got, "fts_main_memory_texts.dict") {
 		t.Fatalf("before: %v", got)
 	}
-	if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: secret.ID}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: secret.ID}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "tables with what was purged", nil, tablesWith(t, e, "hunter2xyzzy"))

@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // TestContextStaysSmall: whatever is said, the context stays within its budget, and all that was said is there, byte for byte.
@@ -23,12 +27,12 @@ func TestContextStaysSmall(t *testing.T) {
 		turns = 10_000
 	}
 	s := &simulation{t: t, rng: rand.New(rand.NewPCG(10, 1)), clock: &movingClock{noon}}
-	e := enginetest.Open(t, engine.Options{Threads: 1, Now: s.clock.now, Conversation: engine.ConversationOptions{
+	e := enginetest.Open(t, engine.Options{Threads: 1, Now: s.clock.now, Conversation: setup.Conversation{
 		FreshTailCount: 16, LeafChunkTokens: 500, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 4, CondensedMinFanout: 4}})
 	d := newSimulated("talk")
 	largest := 0
 	for len(d.said) < turns {
-		r := engine.AppendRequest{Conversation: d.name}
+		r := conversation.AppendRequest{Conversation: d.name}
 		for range batch {
 			s.clock.advance(time.Minute)
 			r.Messages = append(r.Messages, s.message(d))
@@ -42,7 +46,7 @@ func TestContextStaysSmall(t *testing.T) {
 			d.hear(m, appended.IDs[i])
 		}
 		d.see(t, e)
-		c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+		c, err := e.Compact(t.Context(), compact.Request{Conversation: d.name, Budget: budget})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +55,7 @@ func TestContextStaysSmall(t *testing.T) {
 			t.Fatalf("%d tokens after %d turns: %+v", c.TokensAfter, len(d.said), c)
 		}
 		largest = max(largest, c.TokensAfter)
-		a, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: d.name, Budget: budget})
+		a, err := e.Assemble(t.Context(), assemble.Request{Conversation: d.name, Budget: budget})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +76,7 @@ func TestChatWhileSummarising(t *testing.T) {
 		}
 		return enginetest.Tokens(10), ctx.Err()
 	}}
-	e := enginetest.Open(t, engine.Options{LLM: slow, Conversation: engine.ConversationOptions{
+	e := enginetest.Open(t, engine.Options{LLM: slow, Conversation: setup.Conversation{
 		FreshTailCount: 8, LeafChunkTokens: 400, LeafTargetTokens: 20, CondensedTargetTokens: 20, SummaryMaxCalls: 1000}})
 	d := newSimulated("talk")
 	var host sync.WaitGroup
@@ -80,8 +84,8 @@ func TestChatWhileSummarising(t *testing.T) {
 	idle <- true
 	passes := 0
 	for n := range turns {
-		m := engine.Message{Text: fmt.Sprint(enginetest.Tokens(20), n), Role: "user", SaidAt: noon}
-		appended, err := e.Append(t.Context(), engine.AppendRequest{Conversation: d.name, Messages: []engine.Message{m}})
+		m := conversation.Message{Text: fmt.Sprint(enginetest.Tokens(20), n), Role: "user", SaidAt: noon}
+		appended, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: d.name, Messages: []conversation.Message{m}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +96,7 @@ func TestChatWhileSummarising(t *testing.T) {
 		case <-idle:
 			host.Go(func() {
 				defer func() { idle <- true }()
-				c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+				c, err := e.Compact(t.Context(), compact.Request{Conversation: d.name, Budget: budget})
 				if err != nil {
 					t.Error(err)
 					return
@@ -106,11 +110,11 @@ func TestChatWhileSummarising(t *testing.T) {
 	if passes == 0 {
 		t.Error("nothing was compacted while the chat went on")
 	}
-	c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+	c, err := e.Compact(t.Context(), compact.Request{Conversation: d.name, Budget: budget})
 	if err != nil || !c.Reached {
 		t.Errorf("after the chat: %+v, %v", c, err)
 	}
-	if d.context, err = e.Context(t.Context(), engine.ContextRequest{Conversation: d.name}); err != nil {
+	if d.context, err = e.Context(t.Context(), compact.ContextRequest{Conversation: d.name}); err != nil {
 		t.Fatal(err)
 	}
 	d.whole(t, e)
@@ -126,13 +130,13 @@ func TestAgentWorksAlone(t *testing.T) {
 	if longRun("growth") {
 		turns = 6000
 	}
-	e := enginetest.Open(t, engine.Options{Threads: 1, Conversation: engine.ConversationOptions{
+	e := enginetest.Open(t, engine.Options{Threads: 1, Conversation: setup.Conversation{
 		FreshTailCount: 16, LeafChunkTokens: 500, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 4, CondensedMinFanout: 4}})
 	s := &simulation{t: t, rng: rand.New(rand.NewPCG(11, 1)), clock: &movingClock{noon}}
 	d := newSimulated("talk")
-	tell := func(all ...engine.Message) {
+	tell := func(all ...conversation.Message) {
 		t.Helper()
-		appended, err := e.Append(t.Context(), engine.AppendRequest{Conversation: d.name, Messages: all})
+		appended, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: d.name, Messages: all})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,46 +146,46 @@ func TestAgentWorksAlone(t *testing.T) {
 		}
 	}
 	for n := range 30 {
-		tell(engine.Message{Role: []string{"user", "assistant"}[n%2], Text: s.words(20), SaidAt: noon})
+		tell(conversation.Message{Role: []string{"user", "assistant"}[n%2], Text: s.words(20), SaidAt: noon})
 	}
-	tell(engine.Message{Role: "user", Text: "Paint the crane at pier 4. " + s.words(20), SaidAt: noon})
+	tell(conversation.Message{Role: "user", Text: "Paint the crane at pier 4. " + s.words(20), SaidAt: noon})
 	asked := d.ids[len(d.ids)-1]
 	largest := 0
 	for range turns / 20 {
-		var work []engine.Message
+		var work []conversation.Message
 		for range 10 {
 			s.keys++
 			id := fmt.Sprint("call_", s.keys)
-			work = append(work, engine.Message{Role: "assistant", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: id, Tool: "look", Input: s.words(3)}}},
-				engine.Message{Role: "tool", SaidAt: noon, Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: id, Tool: "look", Output: s.words(20)}}})
+			work = append(work, conversation.Message{Role: "assistant", SaidAt: noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: id, Tool: "look", Input: s.words(3)}}},
+				conversation.Message{Role: "tool", SaidAt: noon, Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: id, Tool: "look", Output: s.words(20)}}})
 		}
 		tell(work...)
 		d.see(t, e)
-		c, err := e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget})
+		c, err := e.Compact(t.Context(), compact.Request{Conversation: d.name, Budget: budget})
 		if err != nil || !c.Reached {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		d.fold(t, e, c)
 		largest = max(largest, c.TokensAfter)
-		a, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: d.name, Budget: budget})
+		a, err := e.Assemble(t.Context(), assemble.Request{Conversation: d.name, Budget: budget})
 		if err != nil || a.OverBudget {
 			t.Fatalf("%d tokens of %d: %v", a.Tokens, a.Budget, err)
 		}
 		d.shown(t, a)
-		if !slices.ContainsFunc(a.Items, func(i engine.AssembledItem) bool { return i.ID == asked }) {
+		if !slices.ContainsFunc(a.Items, func(i assemble.AssembledItem) bool { return i.ID == asked }) {
 			t.Fatalf("after %d messages it is not shown what was asked for", len(d.said))
 		}
 	}
 	d.whole(t, e)
-	tell(engine.Message{Role: "user", Text: "Thanks.", SaidAt: noon})
+	tell(conversation.Message{Role: "user", Text: "Thanks.", SaidAt: noon})
 	d.see(t, e)
-	for c := (&engine.Compacted{Changed: true}); c.Changed; d.fold(t, e, c) {
+	for c := (&compact.Compacted{Changed: true}); c.Changed; d.fold(t, e, c) {
 		var err error
-		if c, err = e.Compact(t.Context(), engine.CompactRequest{Conversation: d.name, Budget: budget, Force: true}); err != nil {
+		if c, err = e.Compact(t.Context(), compact.Request{Conversation: d.name, Budget: budget, Force: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if slices.ContainsFunc(d.context, func(i engine.ContextItem) bool { return i.Ref == asked }) {
+	if slices.ContainsFunc(d.context, func(i compact.ContextItem) bool { return i.Ref == asked }) {
 		t.Error("what was asked for before stays in the context when the user has spoken again")
 	}
 	t.Logf("%d turns, a context of %d items and at most %d tokens", len(d.said), len(d.context), largest)

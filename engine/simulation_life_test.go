@@ -8,18 +8,22 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
 )
 
 // newSession takes messages and shallow summaries out of the context.
 func (s *simulation) newSession(d *simulated) {
 	d.see(s.t, s.engine)
 	depth := s.rng.IntN(5) - 1
-	begun, err := s.engine.NewSession(s.t.Context(), engine.NewSessionRequest{Conversation: d.named(), RetainDepth: &depth})
+	begun, err := s.engine.NewSession(s.t.Context(), conversation.NewSessionRequest{Conversation: d.named(), RetainDepth: &depth})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	if depth >= 0 {
-		d.leave(engine.AsideNew, depth)
+		d.leave(conversation.AsideNew, depth)
 	}
 	d.see(s.t, s.engine)
 	if begun.TokensAfter != d.tokens() || begun.Kept != len(d.context) {
@@ -33,7 +37,7 @@ func (s *simulation) end(d *simulated) {
 		return
 	}
 	d.see(s.t, s.engine)
-	r := engine.EndSessionRequest{Conversation: d.name, Reason: []string{"", "restart", "deleted", "reset", "idle"}[s.rng.IntN(5)]}
+	r := conversation.EndSessionRequest{Conversation: d.name, Reason: []string{"", "restart", "deleted", "reset", "idle"}[s.rng.IntN(5)]}
 	ended, err := s.engine.EndSession(s.t.Context(), r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -45,7 +49,7 @@ func (s *simulation) end(d *simulated) {
 	}
 	if over {
 		d.past = true
-		d.leave(engine.AsideReset, 0)
+		d.leave(conversation.AsideReset, 0)
 		next := newSimulated(d.name)
 		next.id = ended.Successor
 		s.all = append(s.all, next)
@@ -60,26 +64,26 @@ func (s *simulation) addBlocks(d *simulated) {
 	}
 	seq := 1 + s.rng.IntN(len(d.said))
 	m := &d.said[seq-1]
-	var fresh []engine.Block
+	var fresh []conversation.Block
 	for range 1 + s.rng.IntN(2) {
 		s.keys++
-		kind := []engine.BlockType{engine.TextBlock, engine.ThinkingBlock}[s.rng.IntN(2)]
-		fresh = append(fresh, engine.Block{Type: kind, Text: s.words(1 + s.rng.IntN(20)), Key: fmt.Sprint("block ", s.keys)})
+		kind := []conversation.BlockType{conversation.TextBlock, conversation.ThinkingBlock}[s.rng.IntN(2)]
+		fresh = append(fresh, conversation.Block{Type: kind, Text: s.words(1 + s.rng.IntN(20)), Key: fmt.Sprint("block ", s.keys)})
 	}
 	for again := range 2 {
-		added, err := s.engine.AddBlocks(s.t.Context(), engine.AddBlocksRequest{Conversation: d.named(), MessageID: d.ids[seq-1], Blocks: fresh})
+		added, err := s.engine.AddBlocks(s.t.Context(), conversation.AddBlocksRequest{Conversation: d.named(), MessageID: d.ids[seq-1], Blocks: fresh})
 		want := len(fresh)
-		if again > 0 || d.aside[seq] == engine.AsidePurged {
+		if again > 0 || d.aside[seq] == conversation.AsidePurged {
 			want = 0
 		}
 		if err != nil || added.Added != want {
 			s.t.Fatalf("blocks of message %d of %s: %+v, %v, want %d", seq, d.name, added, err, want)
 		}
 	}
-	if d.aside[seq] != engine.AsidePurged {
+	if d.aside[seq] != conversation.AsidePurged {
 		m.Blocks = append(slices.Clone(plainly(*m).Blocks), fresh...)
 		for _, b := range fresh {
-			if b.Type == engine.TextBlock {
+			if b.Type == conversation.TextBlock {
 				m.Text += "\n" + b.Text
 			}
 		}
@@ -93,18 +97,18 @@ func (s *simulation) branch(d *simulated) {
 	within := func(seq int) bool {
 		return len(rowsOf(s.t, s.engine, fmt.Sprintf("SELECT id FROM summaries WHERE conversation_id = '%s' AND first_seq < %d AND %d < last_seq", d.id, seq, seq))) > 0
 	}
-	r := engine.BranchRequest{Conversation: d.named()}
-	var back []engine.ContextItem
+	r := conversation.BranchRequest{Conversation: d.named()}
+	var back []compact.ContextItem
 	left := map[string]bool{}
 	for i, m := range d.said {
-		seq, item := i+1, engine.ContextItem{Position: i + 1, Kind: engine.MessageKind, Ref: d.ids[i]}
+		seq, item := i+1, compact.ContextItem{Position: i + 1, Kind: kinds.Message, Ref: d.ids[i]}
 		switch {
 		case m.Key == "" || s.rng.IntN(3) > 0:
-		case d.aside[seq] == engine.AsideOffBranch:
+		case d.aside[seq] == conversation.AsideOffBranch:
 			if r.Found = append(r.Found, m.Key); !within(seq) {
 				back = append(back, item)
 			}
-		case s.rng.IntN(4) == 0 && slices.ContainsFunc(d.context, func(i engine.ContextItem) bool { return i.Ref == item.Ref }):
+		case s.rng.IntN(4) == 0 && slices.ContainsFunc(d.context, func(i compact.ContextItem) bool { return i.Ref == item.Ref }):
 			r.Left = append(r.Left, m.Key)
 			left[item.Ref] = true
 		}
@@ -116,12 +120,12 @@ func (s *simulation) branch(d *simulated) {
 	if err != nil || moved != len(back)+len(left) {
 		s.t.Fatalf("%+v moved %d, %v, want %d and %d", r, moved, err, len(left), len(back))
 	}
-	d.out(left, engine.AsideOffBranch)
+	d.out(left, conversation.AsideOffBranch)
 	for _, item := range back {
 		delete(d.aside, item.Position)
 	}
 	d.context = append(d.context, back...)
-	slices.SortFunc(d.context, func(a, b engine.ContextItem) int { return cmp.Compare(a.Position, b.Position) })
+	slices.SortFunc(d.context, func(a, b compact.ContextItem) int { return cmp.Compare(a.Position, b.Position) })
 	d.see(s.t, s.engine)
 }
 
@@ -134,15 +138,15 @@ func (s *simulation) heartbeats(d *simulated) {
 		if s.rng.IntN(2) == 0 {
 			s.keys++
 			id := fmt.Sprint("call_", s.keys)
-			said = slices.Insert(said, 1, engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: id, Tool: "read", Input: "HEARTBEAT.md"}}},
-				engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: id, Tool: "read", Output: "nothing to do"}}})
+			said = slices.Insert(said, 1, conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: id, Tool: "read", Input: "HEARTBEAT.md"}}},
+				conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: id, Tool: "read", Output: "nothing to do"}}})
 		}
 		s.say(d, said...)
 	}
 	want := map[string]bool{}
 	turn := 0 // seq of the user's message
 	for i, m := range d.said {
-		talk := d.aside[i+1] != engine.AsideOffBranch && d.aside[i+1] != engine.AsideEvent
+		talk := d.aside[i+1] != conversation.AsideOffBranch && d.aside[i+1] != conversation.AsideEvent
 		if talk && m.Role == "user" {
 			turn = i + 1
 		}
@@ -153,24 +157,24 @@ func (s *simulation) heartbeats(d *simulated) {
 		}
 	}
 	for id := range want {
-		if !slices.ContainsFunc(d.context, func(i engine.ContextItem) bool { return i.Ref == id }) {
+		if !slices.ContainsFunc(d.context, func(i compact.ContextItem) bool { return i.Ref == id }) {
 			delete(want, id)
 		}
 	}
-	ids, err := s.engine.PruneHeartbeats(s.t.Context(), engine.PruneHeartbeatsRequest{Conversation: d.named()})
+	ids, err := s.engine.PruneHeartbeats(s.t.Context(), conversation.PruneHeartbeatsRequest{Conversation: d.named()})
 	if err != nil || len(ids) != len(want) {
 		s.t.Fatalf("heartbeats of %s: %v, %v, want %v", d.name, ids, err, want)
 	}
-	d.out(want, engine.AsideHeartbeat)
+	d.out(want, conversation.AsideHeartbeat)
 	d.see(s.t, s.engine)
 }
 
 // say appends messages as they are.
-func (s *simulation) say(d *simulated, said ...engine.Message) {
+func (s *simulation) say(d *simulated, said ...conversation.Message) {
 	for i := range said {
 		said[i].SaidAt = s.clock.at
 	}
-	result, err := s.engine.Append(s.t.Context(), engine.AppendRequest{Conversation: d.named(), Messages: said})
+	result, err := s.engine.Append(s.t.Context(), conversation.AppendRequest{Conversation: d.named(), Messages: said})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -180,7 +184,7 @@ func (s *simulation) say(d *simulated, said ...engine.Message) {
 }
 
 // isPoll reports whether a message names the file of heartbeats.
-func isPoll(m engine.Message) bool {
+func isPoll(m conversation.Message) bool {
 	named := strings.Contains(m.Text, "HEARTBEAT.md")
 	for _, b := range m.Blocks {
 		named = named || strings.Contains(b.Input, "HEARTBEAT.md")
@@ -189,8 +193,8 @@ func isPoll(m engine.Message) bool {
 }
 
 // out takes messages out of the context.
-func (d *simulated) out(ids map[string]bool, why engine.SetAside) {
-	d.context = slices.DeleteFunc(slices.Clone(d.context), func(i engine.ContextItem) bool {
+func (d *simulated) out(ids map[string]bool, why conversation.SetAside) {
+	d.context = slices.DeleteFunc(slices.Clone(d.context), func(i compact.ContextItem) bool {
 		if ids[i.Ref] {
 			d.aside[i.Position] = why
 		}
@@ -205,11 +209,11 @@ func (s *simulation) purge(d *simulated) {
 		return
 	}
 	var seqs []int
-	r := engine.PurgeMessagesRequest{Conversation: d.named()}
+	r := compact.PurgeMessagesRequest{Conversation: d.named()}
 	from := s.rng.IntN(len(d.said))
 	for seq := from + 1; seq <= min(from+1+s.rng.IntN(6), len(d.said)); seq++ {
 		r.IDs = append(r.IDs, d.ids[seq-1])
-		if d.aside[seq] != engine.AsidePurged {
+		if d.aside[seq] != conversation.AsidePurged {
 			seqs = append(seqs, seq)
 		}
 	}
@@ -240,12 +244,12 @@ func (s *simulation) below(d *simulated) map[string][]int {
 func (d *simulated) forget(seqs []int, below map[string][]int) {
 	for _, seq := range seqs {
 		m := d.said[seq-1]
-		d.said[seq-1], d.aside[seq] = engine.Message{Key: m.Key, Role: m.Role, SaidAt: m.SaidAt}, engine.AsidePurged
+		d.said[seq-1], d.aside[seq] = conversation.Message{Key: m.Key, Role: m.Role, SaidAt: m.SaidAt}, conversation.AsidePurged
 	}
-	var kept []engine.ContextItem
+	var kept []compact.ContextItem
 	for _, item := range d.context {
 		left := below[item.Ref]
-		if item.Kind == engine.MessageKind {
+		if item.Kind == kinds.Message {
 			left = []int{item.Position}
 		}
 		left = slices.DeleteFunc(left, func(seq int) bool { return slices.Contains(seqs, seq) })
@@ -259,8 +263,8 @@ func (d *simulated) forget(seqs []int, below map[string][]int) {
 
 // prune purges what was set aside for some reasons.
 func (s *simulation) prune(d *simulated) {
-	r := engine.PruneSetAsideRequest{Conversation: d.named()}
-	for _, why := range []engine.SetAside{engine.AsideNew, engine.AsideReset, engine.AsideHeartbeat, engine.AsideOffBranch, engine.AsideEvent} {
+	r := compact.PruneSetAsideRequest{Conversation: d.named()}
+	for _, why := range []conversation.SetAside{conversation.AsideNew, conversation.AsideReset, conversation.AsideHeartbeat, conversation.AsideOffBranch, conversation.AsideEvent} {
 		if s.rng.IntN(2) == 0 {
 			r.Reasons = append(r.Reasons, why)
 		}
@@ -307,7 +311,7 @@ func (s *simulation) checkpoint(*simulated) {
 
 // rebuild makes the index anew.
 func (s *simulation) rebuild(*simulated) {
-	if _, err := s.engine.RebuildIndex(s.t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := s.engine.RebuildIndex(s.t.Context(), index.RebuildRequest{}); err != nil {
 		s.t.Fatal(err)
 	}
 }

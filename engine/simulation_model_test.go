@@ -10,22 +10,27 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 // simulated is what must hold of one conversation: all that was said in it, and the context as it was last seen.
 type simulated struct {
 	name    string
 	id      string
-	said    []engine.Message // by seq, from 1
-	ids     []string         // of these
-	context []engine.ContextItem
-	calls   []engine.Block // of tools, without a result so far
-	aside   map[int]engine.SetAside
+	said    []conversation.Message // by seq, from 1
+	ids     []string               // of these
+	context []compact.ContextItem
+	calls   []conversation.Block // of tools, without a result so far
+	aside   map[int]conversation.SetAside
 	past    bool // archived: a reset began another
 }
 
 func newSimulated(name string) *simulated {
-	return &simulated{name: name, aside: map[int]engine.SetAside{}}
+	return &simulated{name: name, aside: map[int]conversation.SetAside{}}
 }
 
 // named is how requests name it.
@@ -37,22 +42,22 @@ func (d *simulated) named() string {
 }
 
 // hear adds what was appended, and the items that it is in the context.
-func (d *simulated) hear(m engine.Message, id string) {
+func (d *simulated) hear(m conversation.Message, id string) {
 	d.said, d.ids = append(d.said, m), append(d.ids, id)
 	seq := len(d.said)
 	if m.SetAside != "" {
 		d.aside[seq] = m.SetAside
 		return
 	}
-	d.context = append(d.context, engine.ContextItem{Position: seq, Kind: engine.MessageKind, Ref: id})
+	d.context = append(d.context, compact.ContextItem{Position: seq, Kind: kinds.Message, Ref: id})
 }
 
 // leave takes messages out of the context, and summaries that are less deep.
-func (d *simulated) leave(why engine.SetAside, depth int) {
-	var kept []engine.ContextItem
+func (d *simulated) leave(why conversation.SetAside, depth int) {
+	var kept []compact.ContextItem
 	for _, item := range d.context {
 		switch {
-		case item.Kind == engine.MessageKind:
+		case item.Kind == kinds.Message:
 			d.aside[item.Position] = why
 		case item.Depth >= depth:
 			kept = append(kept, item)
@@ -62,7 +67,7 @@ func (d *simulated) leave(why engine.SetAside, depth int) {
 }
 
 // refs are what a context is made of, without what its items say.
-func refs(items []engine.ContextItem) []string {
+func refs(items []compact.ContextItem) []string {
 	all := make([]string, len(items))
 	for i, item := range items {
 		all[i] = fmt.Sprint(item.Position, " ", item.Ref)
@@ -76,7 +81,7 @@ func (d *simulated) see(t *testing.T, e *engine.Engine) {
 	if d.id == "" {
 		return
 	}
-	found, err := e.Context(context.Background(), engine.ContextRequest{Conversation: d.named()})
+	found, err := e.Context(context.Background(), compact.ContextRequest{Conversation: d.named()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +106,7 @@ func (d *simulated) tokens() (n int) {
 
 // fold puts the summaries that a compaction says it made in the place of their sources, which must stand side by side and be of one
 // depth, and sees that every one of them made the context smaller.
-func (d *simulated) fold(t *testing.T, e *engine.Engine, c *engine.Compacted) {
+func (d *simulated) fold(t *testing.T, e *engine.Engine, c *compact.Compacted) {
 	t.Helper()
 	tokens := d.tokens()
 	unseen := max(0, c.TokensBefore-tokens) // what the host saw beside them
@@ -110,17 +115,17 @@ func (d *simulated) fold(t *testing.T, e *engine.Engine, c *engine.Compacted) {
 			t.Fatalf("%s: a pass from %d to %d tokens; the context had %d: %+v", d.name, p.TokensBefore, p.TokensAfter, tokens, p)
 		}
 		sources := sourcesOf(t, e, p.SummaryID)
-		at := slices.IndexFunc(d.context, func(i engine.ContextItem) bool { return i.Ref == sources[0] })
+		at := slices.IndexFunc(d.context, func(i compact.ContextItem) bool { return i.Ref == sources[0] })
 		if at < 0 || at+len(sources) > len(d.context) || len(sources) != p.Items {
 			t.Fatalf("%s: the sources of %+v stand nowhere in the context", d.name, p)
 		}
 		run := d.context[at : at+len(sources)]
 		for i, item := range run {
-			if item.Ref != sources[i] || (item.Kind == engine.MessageKind) != (p.Depth == 0) || p.Depth > 0 && item.Depth != p.Depth-1 {
+			if item.Ref != sources[i] || (item.Kind == kinds.Message) != (p.Depth == 0) || p.Depth > 0 && item.Depth != p.Depth-1 {
 				t.Fatalf("%s: source %d of %+v is %s, and in the context there is %s of depth %d", d.name, i, p, sources[i], item.Ref, item.Depth)
 			}
 		}
-		made := engine.ContextItem{Position: run[0].Position, Kind: engine.SummaryKind, Ref: p.SummaryID, Depth: p.Depth}
+		made := compact.ContextItem{Position: run[0].Position, Kind: kinds.Summary, Ref: p.SummaryID, Depth: p.Depth}
 		d.context = slices.Replace(slices.Clone(d.context), at, at+len(sources), made)
 		tokens = p.TokensAfter
 	}
@@ -151,8 +156,8 @@ func (d *simulated) whole(t *testing.T, e *engine.Engine) {
 	if d.id == "" {
 		return
 	}
-	found := map[string]*engine.Message{}
-	find := func(m *engine.Message) {
+	found := map[string]*conversation.Message{}
+	find := func(m *conversation.Message) {
 		if found[m.ID] != nil {
 			t.Fatalf("%s: message %d is there twice", d.name, m.Seq)
 		}
@@ -163,12 +168,12 @@ func (d *simulated) whole(t *testing.T, e *engine.Engine) {
 		tops = append(tops, row[0].(string))
 	}
 	for _, id := range tops {
-		x, err := e.Expand(context.Background(), engine.ExpandRequest{IDs: []string{id}, Depth: 10, Messages: true, TokenCap: 1 << 30})
+		x, err := e.Expand(context.Background(), lookup.ExpandRequest{IDs: []string{id}, Depth: 10, Messages: true, TokenCap: 1 << 30})
 		if err != nil || x.Truncated {
 			t.Fatalf("%s: expand %s: truncated %v, %v", d.name, id, x.Truncated, err)
 		}
 		for _, item := range x.Items {
-			if item.Kind == engine.MessageKind {
+			if item.Kind == kinds.Message {
 				find(item.Message)
 			}
 		}
@@ -177,7 +182,7 @@ func (d *simulated) whole(t *testing.T, e *engine.Engine) {
 	for _, item := range d.context {
 		inContext[item.Ref] = true
 	}
-	all, err := e.Messages(context.Background(), engine.MessagesRequest{Conversation: d.named(), Limit: 100_000})
+	all, err := e.Messages(context.Background(), conversation.MessagesRequest{Conversation: d.named(), Limit: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,20 +209,20 @@ func (d *simulated) whole(t *testing.T, e *engine.Engine) {
 }
 
 // plainly is what a message says, in the form that it has with blocks.
-func plainly(m engine.Message) engine.Message {
+func plainly(m conversation.Message) conversation.Message {
 	if len(m.Blocks) == 0 {
-		m.Blocks = []engine.Block{{Type: engine.TextBlock, Text: m.Text}}
+		m.Blocks = []conversation.Block{{Type: conversation.TextBlock, Text: m.Text}}
 	}
-	return engine.Message{Key: m.Key, Role: m.Role, Speaker: m.Speaker, Caption: m.Caption, SaidAt: m.SaidAt, Blocks: m.Blocks}
+	return conversation.Message{Key: m.Key, Role: m.Role, Speaker: m.Speaker, Caption: m.Caption, SaidAt: m.SaidAt, Blocks: m.Blocks}
 }
 
 // shown looks at what a model is shown of the context: it fits the budget or says so, keeps the order and the newest, and parts no call
 // from its result.
-func (d *simulated) shown(t *testing.T, a *engine.Assembled) {
+func (d *simulated) shown(t *testing.T, a *assemble.Assembled) {
 	t.Helper()
 	shown, at := map[string]bool{}, -1
 	for _, item := range a.Items {
-		next := slices.IndexFunc(d.context, func(i engine.ContextItem) bool { return i.Ref == item.ID })
+		next := slices.IndexFunc(d.context, func(i compact.ContextItem) bool { return i.Ref == item.ID })
 		if next <= at {
 			t.Fatalf("%s: %s is shown, which is number %d of the context, after number %d", d.name, item.ID, next, at)
 		}
@@ -226,19 +231,19 @@ func (d *simulated) shown(t *testing.T, a *engine.Assembled) {
 	if a.Tokens > a.Budget != a.OverBudget {
 		t.Fatalf("%s: %d tokens in a budget of %d, over budget: %v", d.name, a.Tokens, a.Budget, a.OverBudget)
 	}
-	if last := len(d.context) - 1; last >= 0 && d.context[last].Kind == engine.MessageKind && at != last {
+	if last := len(d.context) - 1; last >= 0 && d.context[last].Kind == kinds.Message && at != last {
 		t.Fatalf("%s: the newest message is not shown", d.name)
 	}
 	by := map[string]string{} // the message that makes a call
 	for _, item := range d.context {
-		if item.Kind != engine.MessageKind {
+		if item.Kind != kinds.Message {
 			continue
 		}
 		for _, b := range d.said[item.Position-1].Blocks {
 			switch b.Type {
-			case engine.ToolCallBlock:
+			case conversation.ToolCallBlock:
 				by[b.CallID] = item.Ref
-			case engine.ToolResultBlock:
+			case conversation.ToolResultBlock:
 				if by[b.CallID] != "" && shown[by[b.CallID]] != shown[item.Ref] {
 					t.Fatalf("%s: of the call %s and its result only one is shown", d.name, b.CallID)
 				}
@@ -249,7 +254,7 @@ func (d *simulated) shown(t *testing.T, a *engine.Assembled) {
 }
 
 // callsAnswered wants every call of a tool to be followed by its result.
-func callsAnswered(t *testing.T, name string, messages []engine.AssembledMessage) {
+func callsAnswered(t *testing.T, name string, messages []assemble.AssembledMessage) {
 	t.Helper()
 	var open []string
 	for i, m := range messages {
@@ -258,9 +263,9 @@ func callsAnswered(t *testing.T, name string, messages []engine.AssembledMessage
 		}
 		for _, b := range m.Blocks {
 			switch b.Type {
-			case engine.ToolCallBlock:
+			case conversation.ToolCallBlock:
 				open = append(open, b.CallID)
-			case engine.ToolResultBlock:
+			case conversation.ToolResultBlock:
 				k := slices.Index(open, b.CallID)
 				if k < 0 {
 					t.Fatalf("%s: message %d has the result of %s, which was not called right before", name, i, b.CallID)

@@ -8,11 +8,15 @@ import (
 	"slices"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 // assemble shows the context within some budget.
 func (s *simulation) assemble(d *simulated) {
-	r := engine.AssembleRequest{Conversation: d.named(), Budget: 30 << s.rng.IntN(8)}
+	r := assemble.Request{Conversation: d.named(), Budget: 30 << s.rng.IntN(8)}
 	if s.rng.IntN(4) == 0 {
 		r.PromptAware, r.Prompt = true, s.words(4)
 	}
@@ -28,7 +32,7 @@ func (s *simulation) assemble(d *simulated) {
 func (s *simulation) summaryIn(d *simulated) (at int, ok bool) {
 	var all []int
 	for i, item := range d.context {
-		if item.Kind == engine.SummaryKind {
+		if item.Kind == kinds.Summary {
 			all = append(all, i)
 		}
 	}
@@ -45,7 +49,7 @@ func (s *simulation) expand(d *simulated) {
 	if !ok {
 		return
 	}
-	r := engine.ExpandRequest{IDs: []string{d.context[at].Ref}, Depth: 1 + s.rng.IntN(10), Messages: s.rng.IntN(2) == 0, TokenCap: 1 << 30}
+	r := lookup.ExpandRequest{IDs: []string{d.context[at].Ref}, Depth: 1 + s.rng.IntN(10), Messages: s.rng.IntN(2) == 0, TokenCap: 1 << 30}
 	whole, err := s.engine.Expand(s.t.Context(), r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -72,7 +76,7 @@ func (s *simulation) rewrite(d *simulated) {
 	if !ok {
 		return
 	}
-	r := engine.RewriteRequest{ID: d.context[at].Ref}
+	r := compact.RewriteRequest{ID: d.context[at].Ref}
 	if s.rng.IntN(2) == 0 {
 		r.Text = s.words(1 + s.rng.IntN(9))
 	}
@@ -96,13 +100,13 @@ func (s *simulation) dissolve(d *simulated) {
 	if !ok {
 		return
 	}
-	var back []engine.ContextItem
+	var back []compact.ContextItem
 	for _, row := range rowsOf(s.t, s.engine, fmt.Sprintf(`SELECT coalesce(m.seq, s.first_seq)::BIGINT, f.source FROM summary_sources AS f
 		LEFT JOIN messages AS m ON m.id = f.source LEFT JOIN summaries AS s ON s.id = f.source
 		WHERE f.summary_id = '%s' ORDER BY f.ordinal`, d.context[at].Ref)) {
-		back = append(back, engine.ContextItem{Position: int(row[0].(int64)), Ref: row[1].(string)})
+		back = append(back, compact.ContextItem{Position: int(row[0].(int64)), Ref: row[1].(string)})
 	}
-	if _, err := s.engine.DissolveSummary(s.t.Context(), engine.DissolveRequest{ID: d.context[at].Ref}); err != nil {
+	if _, err := s.engine.DissolveSummary(s.t.Context(), compact.DissolveRequest{ID: d.context[at].Ref}); err != nil {
 		s.t.Fatal(err)
 	}
 	d.context = slices.Replace(slices.Clone(d.context), at, at+1, back...)
@@ -114,7 +118,7 @@ func (s *simulation) adopt(d *simulated) {
 	d.see(s.t, s.engine)
 	var kept []int
 	for i, item := range d.context {
-		if item.Kind == engine.MessageKind && d.said[item.Position-1].Key != "" {
+		if item.Kind == kinds.Message && d.said[item.Position-1].Key != "" {
 			kept = append(kept, i)
 		}
 	}
@@ -123,14 +127,14 @@ func (s *simulation) adopt(d *simulated) {
 	}
 	at := kept[s.rng.IntN(len(kept))]
 	s.keys++
-	r := engine.AdoptRequest{Conversation: d.named(), Key: fmt.Sprint("host ", s.keys), Text: s.words(12), FirstKept: d.said[d.context[at].Position-1].Key}
+	r := compact.AdoptRequest{Conversation: d.named(), Key: fmt.Sprint("host ", s.keys), Text: s.words(12), FirstKept: d.said[d.context[at].Position-1].Key}
 	made, changed, err := s.engine.AdoptSummary(s.t.Context(), r)
 	if err != nil || changed != (at > 0) {
 		s.t.Fatalf("adopt before item %d: %v, %v", at, changed, err)
 	}
 	if changed {
-		first := engine.ContextItem{Position: d.context[0].Position, Kind: engine.SummaryKind, Ref: made.ID}
-		d.context = append([]engine.ContextItem{first}, d.context[at:]...)
+		first := compact.ContextItem{Position: d.context[0].Position, Kind: kinds.Summary, Ref: made.ID}
+		d.context = append([]compact.ContextItem{first}, d.context[at:]...)
 	}
 	d.see(s.t, s.engine)
 	if again, changed, err := s.engine.AdoptSummary(s.t.Context(), r); err != nil || changed || made.ID != "" && again.ID != made.ID {
@@ -140,7 +144,7 @@ func (s *simulation) adopt(d *simulated) {
 
 // retry makes summaries anew that were made without the model.
 func (s *simulation) retry(d *simulated) {
-	result, err := s.engine.RetryFallbacks(s.t.Context(), engine.RetryRequest{Conversation: d.named()})
+	result, err := s.engine.RetryFallbacks(s.t.Context(), compact.RetryRequest{Conversation: d.named()})
 	s.survived(err, s.t.Context())
 	left := rowsOf(s.t, s.engine, fmt.Sprintf("SELECT id FROM summaries WHERE fallback AND conversation_id = '%s'", d.id))
 	if result.Left != len(left) || slices.ContainsFunc(left, func(row []any) bool { return slices.Contains(result.Rewritten, row[0].(string)) }) {

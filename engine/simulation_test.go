@@ -15,7 +15,10 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // simulationSeed repeats a simulation that failed.
@@ -119,7 +122,7 @@ func (s *simulation) summary() string {
 }
 
 func (s *simulation) open() {
-	s.engine = openFile(s.t, s.path, engine.Options{Threads: 1, Now: s.now, LLM: &enginetest.LLM{Answer: s.answer}, Conversation: engine.ConversationOptions{
+	s.engine = openFile(s.t, s.path, engine.Options{Threads: 1, Now: s.now, LLM: &enginetest.LLM{Answer: s.answer}, Conversation: setup.Conversation{
 		FreshTailCount: 6, LeafChunkTokens: 120, LeafTargetTokens: 40, CondensedTargetTokens: 40, LeafMinFanout: 3, CondensedMinFanout: 3,
 		SweepMaxPasses: 1000, SummaryMaxCalls: 1 << 20, BreakerThreshold: 1 << 20, FallbackMaxTokens: 64,
 	}})
@@ -202,7 +205,7 @@ func (s *simulation) check() {
 
 // append says something new, and sometimes again what was said, under the same keys.
 func (s *simulation) append(d *simulated) {
-	var r engine.AppendRequest
+	var r conversation.AppendRequest
 	r.Conversation = d.name
 	again := []int{} // seqs
 	for seq := max(1, len(d.said)-9); seq <= len(d.said); seq++ {
@@ -211,7 +214,7 @@ func (s *simulation) append(d *simulated) {
 		}
 	}
 	for _, seq := range again {
-		r.Messages = append(r.Messages, engine.Message{Key: d.said[seq-1].Key, Text: "never stored"})
+		r.Messages = append(r.Messages, conversation.Message{Key: d.said[seq-1].Key, Text: "never stored"})
 	}
 	for range 1 + s.rng.IntN(2) {
 		r.Messages = append(r.Messages, s.message(d))
@@ -236,8 +239,8 @@ func (s *simulation) append(d *simulated) {
 }
 
 // message is a turn of talk, of an assistant that calls tools, or of the tools.
-func (s *simulation) message(d *simulated) engine.Message {
-	m := engine.Message{Role: "user", Text: s.words(2 + s.rng.IntN(40)), SaidAt: s.clock.at}
+func (s *simulation) message(d *simulated) conversation.Message {
+	m := conversation.Message{Role: "user", Text: s.words(2 + s.rng.IntN(40)), SaidAt: s.clock.at}
 	if s.rng.IntN(2) == 0 {
 		s.keys++
 		m.Key = fmt.Sprint("key ", s.keys)
@@ -248,14 +251,14 @@ func (s *simulation) message(d *simulated) engine.Message {
 		for range 1 + s.rng.IntN(len(d.calls)) {
 			call := d.calls[0]
 			d.calls = d.calls[1:]
-			m.Blocks = append(m.Blocks, engine.Block{Type: engine.ToolResultBlock, CallID: call.CallID, Tool: call.Tool, Output: s.words(s.rng.IntN(60)),
+			m.Blocks = append(m.Blocks, conversation.Block{Type: conversation.ToolResultBlock, CallID: call.CallID, Tool: call.Tool, Output: s.words(s.rng.IntN(60)),
 				IsError: s.rng.IntN(9) == 0})
 		}
 	case dice < 4:
-		m.Role, m.Blocks = "assistant", []engine.Block{{Type: engine.ThinkingBlock, Text: s.words(9)}, {Type: engine.TextBlock, Text: m.Text}}
+		m.Role, m.Blocks = "assistant", []conversation.Block{{Type: conversation.ThinkingBlock, Text: s.words(9)}, {Type: conversation.TextBlock, Text: m.Text}}
 		for range 1 + s.rng.IntN(3) {
 			s.keys++
-			call := engine.Block{Type: engine.ToolCallBlock, CallID: fmt.Sprint("call_", s.keys), Tool: "look", Input: `{"at": "` + s.words(3) + `"}`,
+			call := conversation.Block{Type: conversation.ToolCallBlock, CallID: fmt.Sprint("call_", s.keys), Tool: "look", Input: `{"at": "` + s.words(3) + `"}`,
 				Raw: []byte("\xff\x00 as the host wrote it")}
 			m.Blocks, d.calls = append(m.Blocks, call), append(d.calls, call)
 		}
@@ -264,7 +267,7 @@ func (s *simulation) message(d *simulated) engine.Message {
 	case dice == 8:
 		m.Caption = s.words(4)
 	case dice == 9:
-		m.SetAside = []engine.SetAside{engine.AsideEvent, engine.AsideOffBranch}[s.rng.IntN(2)]
+		m.SetAside = []conversation.SetAside{conversation.AsideEvent, conversation.AsideOffBranch}[s.rng.IntN(2)]
 	case dice == 10:
 		m.Role = "system"
 	}
@@ -285,8 +288,8 @@ func (s *simulation) words(n int) string {
 
 // compact makes the context smaller, in one of all ways; now and then the host gives up meanwhile.
 func (s *simulation) compact(d *simulated) {
-	modes := engine.CompactModes()
-	r := engine.CompactRequest{Conversation: d.named(), Mode: modes[s.rng.IntN(len(modes))], Budget: 50 << s.rng.IntN(7), Force: s.rng.IntN(3) == 0}
+	modes := compact.Modes()
+	r := compact.Request{Conversation: d.named(), Mode: modes[s.rng.IntN(len(modes))], Budget: 50 << s.rng.IntN(7), Force: s.rng.IntN(3) == 0}
 	if s.rng.IntN(4) == 0 {
 		r.Live = s.rng.IntN(3000)
 	}
@@ -301,7 +304,7 @@ func (s *simulation) compact(d *simulated) {
 		if ctx.Err() == nil {
 			s.t.Fatalf("%+v: %v", r, err)
 		}
-		c = &engine.Compacted{}
+		c = &compact.Compacted{}
 	}
 	s.survived(err, ctx)
 	d.fold(s.t, s.engine, c)
@@ -324,7 +327,7 @@ func (s *simulation) exhaust(d *simulated) {
 	s.mood = "good"
 	d.see(s.t, s.engine)
 	for round := 0; ; round++ {
-		c, err := s.engine.Compact(s.t.Context(), engine.CompactRequest{Conversation: d.named(), Force: true})
+		c, err := s.engine.Compact(s.t.Context(), compact.Request{Conversation: d.named(), Force: true})
 		if err != nil || round > 100 {
 			s.t.Fatalf("%s: round %d of %+v, %v", d.name, round, c, err)
 		}
@@ -334,7 +337,7 @@ func (s *simulation) exhaust(d *simulated) {
 		}
 	}
 	before := d.context
-	c, err := s.engine.Compact(s.t.Context(), engine.CompactRequest{Conversation: d.named(), Force: true})
+	c, err := s.engine.Compact(s.t.Context(), compact.Request{Conversation: d.named(), Force: true})
 	if err != nil || c.Changed {
 		s.t.Fatalf("%s: %+v, %v where nothing was left", d.name, c, err)
 	}

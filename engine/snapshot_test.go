@@ -12,6 +12,9 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // bm25 ranks memories in plain SQL, as docs for analysts do it: the macros' words, and the surfaces' terms.
@@ -34,7 +37,7 @@ func TestSnapshotIsTheFile(t *testing.T) {
 	e := enginetest.Open(t, o)
 	stock(t, e)
 	fill(t, e, 10)
-	if err := e.SetWeights(ctx, "own", engine.TranscriptWeights()); err != nil {
+	if err := e.SetWeights(ctx, "own", recall.TranscriptWeights()); err != nil {
 		t.Fatal(err)
 	}
 	out := newFile(t)
@@ -49,7 +52,7 @@ func TestSnapshotIsTheFile(t *testing.T) {
 	intact(t, c)
 	equal(t, "content of the copy", want, content(t, c))
 	equal(t, "recall in the copy", recalled, recallTexts(t, c))
-	if sets, err := c.WeightSets(ctx); err != nil || sets["own"] != engine.TranscriptWeights() {
+	if sets, err := c.WeightSets(ctx); err != nil || sets["own"] != recall.TranscriptWeights() {
 		t.Errorf("weights of the copy: %v, %v", sets, err)
 	}
 	closeFile(t, c)
@@ -76,7 +79,7 @@ func TestSnapshotIsTheFile(t *testing.T) {
 
 func recallTexts(t *testing.T, e *engine.Engine) (texts []string) {
 	t.Helper()
-	r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "black tea with word12 word77", Kinds: engine.Kinds(), Limit: 20})
+	r, err := e.Recall(t.Context(), recall.Query{Text: "black tea with word12 word77", Kinds: kinds.All(), Limit: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 func TestSnapshotKeepsTheLayout(t *testing.T) {
 	alone(t)
 	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
-	many := make([]engine.RememberRequest, 3000) // enough for a column to be worth compressing
+	many := make([]memory.RememberRequest, 3000) // enough for a column to be worth compressing
 	for i := range many {
 		many[i].Text = fmt.Sprintf("word%d and word%d met at the harbour", i%100, i%7)
 	}
@@ -162,7 +165,7 @@ func TestSnapshotWhileWriting(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := e.Remember(ctx, engine.RememberRequest{ID: fmt.Sprintf("mem_%d_%d", w, n), Text: fmt.Sprintf("number %d of writer %d", n, w)}); err != nil {
+				if _, err := e.Remember(ctx, memory.RememberRequest{ID: fmt.Sprintf("mem_%d_%d", w, n), Text: fmt.Sprintf("number %d of writer %d", n, w)}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -244,7 +247,7 @@ func TestSnapshotCancelled(t *testing.T) {
 		t.Error("no snapshot was broken off")
 	}
 	equal(t, "files left", nil, filesIn(t, dir))
-	if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: "life goes on"}); err != nil {
+	if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "life goes on"}); err != nil {
 		t.Error(err)
 	}
 	if err := e.Snapshot(t.Context(), filepath.Join(dir, "last.db")); err != nil {
@@ -289,11 +292,11 @@ func TestSnapshotNames(t *testing.T) {
 		}
 		equal(t, "files", []string{out + suffix}, filesIn(t, filepath.Dir(out)))
 	}
-	memory := openFile(t, ":memory:", engine.Options{})
-	if err := memory.Snapshot(ctx, newFile(t)); !errors.Is(err, engine.ErrInvalid) {
+	kept := openFile(t, ":memory:", engine.Options{})
+	if err := kept.Snapshot(ctx, newFile(t)); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("snapshot of a file in memory: %v", err)
 	}
-	stored(t, e, engine.RememberRequest{Text: "all is well"})
+	stored(t, e, memory.RememberRequest{Text: "all is well"})
 	intact(t, e)
 }
 
@@ -306,7 +309,7 @@ func TestSnapshotRace(t *testing.T) {
 	for n := range cap(made) {
 		e := openFile(t, newFile(t), engine.Options{})
 		name := fmt.Sprintf("number %d", n)
-		stored(t, e, engine.RememberRequest{Text: name})
+		stored(t, e, memory.RememberRequest{Text: name})
 		group.Go(func() {
 			switch err := e.Snapshot(t.Context(), out); {
 			case err == nil:
@@ -360,7 +363,7 @@ func snapshotHalf(path string) error {
 		return err
 	}
 	for n := range 50 {
-		if _, err := e.Remember(context.Background(), engine.RememberRequest{Text: fmt.Sprintf("number %d", n)}); err != nil {
+		if _, err := e.Remember(context.Background(), memory.RememberRequest{Text: fmt.Sprintf("number %d", n)}); err != nil {
 			return err
 		}
 	}
@@ -386,11 +389,11 @@ func TestSnapshotBehindReaders(t *testing.T) {
 	reader := heldUp{make(chan struct{}), make(chan struct{})}
 	read := make(chan error, 1)
 	go func() {
-		_, err := e.Export(t.Context(), reader, engine.ExportRequest{})
+		_, err := e.Export(t.Context(), reader, memory.ExportRequest{})
 		read <- err
 	}()
 	<-reader.begun
-	if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: ids[0]}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: ids[0]}); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "copy.db")

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // TestSuccessionOfImports: what lines say of who replaced whom is believed where nothing says otherwise; else it stays as a relation.
@@ -25,13 +27,13 @@ func TestSuccessionOfImports(t *testing.T) {
 		`{"id":"mem_told","text":"names one that says otherwise","superseded_by":"mem_teller"}
 		 {"id":"mem_teller","text":"says otherwise","supersedes":"mem_here"}`,
 	} {
-		if _, err := e.Import(t.Context(), strings.NewReader(lines), engine.ImportRequest{}); err != nil {
+		if _, err := e.Import(t.Context(), strings.NewReader(lines), interchange.ImportRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		intact(t, e)
 	}
-	related := func(by string) []engine.Relation { return []engine.Relation{{Type: "superseded_by", TargetID: by}} }
-	for id, want := range map[string]engine.Memory{
+	related := func(by string) []memory.Relation { return []memory.Relation{{Type: "superseded_by", TargetID: by}} }
+	for id, want := range map[string]memory.Memory{
 		"mem_early":  {SupersededBy: "mem_late"},
 		"mem_early2": {Relations: related("mem_late")},
 		"mem_late":   {Supersedes: "mem_early"},
@@ -45,6 +47,6 @@ func TestSuccessionOfImports(t *testing.T) {
 		"mem_teller": {Supersedes: "mem_here"},
 	} {
 		m := gotten(t, e, id)
-		equal(t, id, want, engine.Memory{Supersedes: m.Supersedes, SupersededBy: m.SupersededBy, Relations: m.Relations})
+		equal(t, id, want, memory.Memory{Supersedes: m.Supersedes, SupersededBy: m.SupersededBy, Relations: m.Relations})
 	}
 }

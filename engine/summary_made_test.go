@@ -4,6 +4,12 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
 )
 
 // Made is a summary that a test makes by hand: Sources are ids of messages or of summaries, in their order.
@@ -15,11 +21,11 @@ type Made struct {
 
 // AddSummaries stores summaries in one transaction, each with the counters that its sources give it, and puts them in place of their
 // sources in the context. Each function is given the ids of those made before it in the same call.
-func (e *Engine) AddSummaries(ctx context.Context, conversation string, all ...func(ids []string) Made) (ids []string, err error) {
-	err = e.write(ctx, "add summaries", func(c *connection) error {
-		v, err := findConversation(ctx, c, conversation)
+func (e *Engine) AddSummaries(ctx context.Context, talk string, all ...func(ids []string) Made) (ids []string, err error) {
+	err = e.file.Write(ctx, "add summaries", func(c *duck.Conn) error {
+		v, err := conversation.FindConversation(ctx, c, talk)
 		if err != nil || v == nil {
-			return fmt.Errorf("conversation %q: %v", conversation, err)
+			return fmt.Errorf("conversation %q: %v", talk, err)
 		}
 		below, err := sourcesToBe(ctx, c, v.ID)
 		if err != nil {
@@ -30,13 +36,13 @@ func (e *Engine) AddSummaries(ctx context.Context, conversation string, all ...f
 			if err != nil {
 				return err
 			}
-			if err := e.insertSummary(ctx, c, v, s, e.describeSummary(ctx, s)); err != nil {
+			if err := e.compactor.InsertSummary(ctx, c, v, s, e.compactor.DescribeSummary(ctx, s)); err != nil {
 				return err
 			}
-			if _, err := c.conn.ExecContext(ctx, "DELETE FROM context_items WHERE conversation_id = ? AND position BETWEEN ? AND ?", v.ID, s.FirstSeq, s.LastSeq); err != nil {
+			if _, err := c.SQL.ExecContext(ctx, "DELETE FROM context_items WHERE conversation_id = ? AND position BETWEEN ? AND ?", v.ID, s.FirstSeq, s.LastSeq); err != nil {
 				return err
 			}
-			if _, err := c.conn.ExecContext(ctx, "INSERT INTO context_items VALUES (?, ?, 'summary', ?, ?)", v.ID, s.FirstSeq, s.ID, s.Tokens); err != nil {
+			if _, err := c.SQL.ExecContext(ctx, "INSERT INTO context_items VALUES (?, ?, 'summary', ?, ?)", v.ID, s.FirstSeq, s.ID, s.Tokens); err != nil {
 				return err
 			}
 			below[s.ID], ids = s, append(ids, s.ID)
@@ -47,8 +53,8 @@ func (e *Engine) AddSummaries(ctx context.Context, conversation string, all ...f
 }
 
 // sourcesToBe gives everything of a conversation that a summary can be made from; a message stands as a summary of itself.
-func sourcesToBe(ctx context.Context, c *connection, conversationID string) (map[string]*Summary, error) {
-	rows, err := c.conn.QueryContext(ctx, `
+func sourcesToBe(ctx context.Context, c *duck.Conn, conversationID string) (map[string]*compact.Summary, error) {
+	rows, err := c.SQL.QueryContext(ctx, `
 		SELECT id, 'message', 0, seq, seq, said_at, said_at, 1, tokens, 0, 0, 0 FROM messages WHERE conversation_id = $1
 		UNION ALL
 		SELECT id, kind, depth, first_seq, last_seq, earliest_at, latest_at, messages, source_tokens, descendants, descendant_tokens, tokens
@@ -57,9 +63,9 @@ func sourcesToBe(ctx context.Context, c *connection, conversationID string) (map
 		return nil, err
 	}
 	defer rows.Close()
-	all := map[string]*Summary{}
+	all := map[string]*compact.Summary{}
 	for rows.Next() {
-		var s Summary
+		var s compact.Summary
 		if err := rows.Scan(&s.ID, &s.Kind, &s.Depth, &s.FirstSeq, &s.LastSeq, &s.EarliestAt, &s.LatestAt, &s.Messages, &s.SourceTokens,
 			&s.Descendants, &s.DescendantTokens, &s.Tokens); err != nil {
 			return nil, err
@@ -70,21 +76,21 @@ func sourcesToBe(ctx context.Context, c *connection, conversationID string) (map
 }
 
 // made counts a summary from its sources.
-func (e *Engine) made(m Made, conversationID string, below map[string]*Summary) (*Summary, error) {
-	s := &Summary{ID: e.opts.NewID(summaryPrefix, e.now()), ConversationID: conversationID, Kind: leaf, Text: m.Text, Tokens: m.Tokens,
-		FirstSeq: 1 << 30, EarliestAt: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Model: "test", Level: Normal, Attempts: 1,
-		CreatedAt: e.now(), UpdatedAt: e.now()}
+func (e *Engine) made(m Made, conversationID string, below map[string]*compact.Summary) (*compact.Summary, error) {
+	s := &compact.Summary{ID: e.opts.NewID(ids.Summary, e.file.Now()), ConversationID: conversationID, Kind: compact.LeafKind, Text: m.Text, Tokens: m.Tokens,
+		FirstSeq: 1 << 30, EarliestAt: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Model: "test", Level: compact.Normal, Attempts: 1,
+		CreatedAt: e.file.Now(), UpdatedAt: e.file.Now()}
 	for _, id := range m.Sources {
 		b := below[id]
 		if b == nil {
 			return nil, fmt.Errorf("no source %s", id)
 		}
-		kind := MessageKind
-		if b.Kind != string(MessageKind) {
-			kind, s.Kind, s.Depth = SummaryKind, condensed, b.Depth+1
+		kind := kinds.Message
+		if b.Kind != string(kinds.Message) {
+			kind, s.Kind, s.Depth = kinds.Summary, compact.CondensedKind, b.Depth+1
 			s.Descendants, s.DescendantTokens = s.Descendants+b.Descendants+1, s.DescendantTokens+b.DescendantTokens+b.Tokens
 		}
-		s.Sources = append(s.Sources, Source{kind, id})
+		s.Sources = append(s.Sources, compact.Source{Kind: kind, ID: id})
 		s.FirstSeq, s.LastSeq = min(s.FirstSeq, b.FirstSeq), max(s.LastSeq, b.LastSeq)
 		s.Messages, s.SourceTokens = s.Messages+b.Messages, s.SourceTokens+b.SourceTokens
 		if b.EarliestAt.Before(s.EarliestAt) {
@@ -99,8 +105,8 @@ func (e *Engine) made(m Made, conversationID string, below map[string]*Summary) 
 
 // Tamper runs a statement that the engine would not, as damage does.
 func (e *Engine) Tamper(ctx context.Context, statement string, args ...any) error {
-	return e.write(ctx, "tamper", func(c *connection) error {
-		_, err := c.conn.ExecContext(ctx, statement, args...)
+	return e.file.Write(ctx, "tamper", func(c *duck.Conn) error {
+		_, err := c.SQL.ExecContext(ctx, statement, args...)
 		return err
 	})
 }

@@ -10,30 +10,32 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func TestSupersede(t *testing.T) {
 	t.Parallel()
 	clock := &movingClock{noon}
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
-	old := stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "Drink: espresso", Category: engine.Preference, Scope: "agent:scout"})
+	old := stored(t, e, memory.RememberRequest{ID: "mem_old", Text: "Drink: espresso", Category: memory.Preference, Scope: "agent:scout"})
 	clock.advance(24 * time.Hour)
-	by := engine.RememberRequest{ID: "mem_new", Text: "She drinks barley coffee now", Agent: "scout", Relations: []engine.Relation{{Type: "about", TargetID: "t"}}}
-	result, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "em_old", By: by})
+	by := memory.RememberRequest{ID: "mem_new", Text: "She drinks barley coffee now", Agent: "scout", Relations: []memory.Relation{{Type: "about", TargetID: "t"}}}
+	result, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "em_old", By: by})
 	if err != nil || !result.Created || result.ID != "mem_new" {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	want := &engine.Memory{
-		ID: "mem_new", Text: by.Text, Category: engine.Preference, Scope: "agent:scout", Tier: engine.Working, State: engine.Confirmed,
-		Layer: engine.DurableLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: clock.at, ValidFrom: clock.at, RecordedAt: clock.at,
+	want := &memory.Memory{
+		ID: "mem_new", Text: by.Text, Category: memory.Preference, Scope: "agent:scout", Tier: memory.Working, State: memory.Confirmed,
+		Layer: memory.DurableLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: clock.at, ValidFrom: clock.at, RecordedAt: clock.at,
 		UpdatedAt: clock.at, FactKey: "preferences:drink", Supersedes: "mem_old", Source: "manual",
-		Relations: []engine.Relation{{Type: "supersedes", TargetID: "mem_old"}, {Type: "about", TargetID: "t"}},
+		Relations: []memory.Relation{{Type: "supersedes", TargetID: "mem_old"}, {Type: "about", TargetID: "t"}},
 	}
 	if diff := cmp.Diff(want, gotten(t, e, "mem_new")); diff != "" {
 		t.Errorf("the newer (-want +got):\n%s", diff)
 	}
 	old.InvalidatedAt, old.UpdatedAt, old.SupersededBy = clock.at, clock.at, "mem_new"
-	old.Relations = []engine.Relation{{Type: "superseded_by", TargetID: "mem_new"}}
+	old.Relations = []memory.Relation{{Type: "superseded_by", TargetID: "mem_new"}}
 	if diff := cmp.Diff(old, gotten(t, e, "mem_old")); diff != "" {
 		t.Errorf("the older (-want +got):\n%s", diff)
 	}
@@ -47,13 +49,13 @@ func TestRecallAlongAChain(t *testing.T) {
 			options.Now = clock.now
 			e := enginetest.Open(t, options)
 			day := 24 * time.Hour
-			stored(t, e, engine.RememberRequest{ID: "mem_1", Text: "The release day is Monday", Category: engine.Event})
-			for _, by := range []engine.RememberRequest{{ID: "mem_2", Text: "The release day is Tuesday"}, {ID: "mem_3", Text: "The release day is Friday"}} {
+			stored(t, e, memory.RememberRequest{ID: "mem_1", Text: "The release day is Monday", Category: memory.Event})
+			for _, by := range []memory.RememberRequest{{ID: "mem_2", Text: "The release day is Tuesday"}, {ID: "mem_3", Text: "The release day is Friday"}} {
 				clock.advance(10 * day)
 				if got := gotten(t, e, "mem_"+string(by.ID[4]-1)); got.SupersededBy != "" {
 					t.Fatalf("%s was superseded before", got.ID)
 				}
-				if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "mem_" + string(by.ID[4]-1), By: by}); err != nil {
+				if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "mem_" + string(by.ID[4]-1), By: by}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -71,7 +73,7 @@ func TestRecallAlongAChain(t *testing.T) {
 				{noon.Add(20 * day), []string{"mem_3"}},
 				{noon.Add(999 * day), []string{"mem_3"}},
 			} {
-				got := recalled(t, e, engine.RecallQuery{Text: "which day is release day?", AsOf: test.asOf})
+				got := recalled(t, e, recall.Query{Text: "which day is release day?", AsOf: test.asOf})
 				if diff := cmp.Diff(test.want, got); diff != "" {
 					t.Errorf("as of %v (-want +got):\n%s", test.asOf, diff)
 				}
@@ -83,18 +85,18 @@ func TestRecallAlongAChain(t *testing.T) {
 func TestSupersedeFromADateOfItsOwn(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{})
-	stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "The quay is closed"})
+	stored(t, e, memory.RememberRequest{ID: "mem_old", Text: "The quay is closed"})
 	later := noon.Add(time.Hour)
-	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "mem_old", By: engine.RememberRequest{ID: "mem_new", Text: "The quay is open", ValidFrom: later}}); err != nil {
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "mem_old", By: memory.RememberRequest{ID: "mem_new", Text: "The quay is open", ValidFrom: later}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := gotten(t, e, "mem_old").InvalidatedAt; !got.Equal(later) {
 		t.Errorf("the older one ends at %v, want %v, when the newer begins", got, later)
 	}
-	if got := recalled(t, e, engine.RecallQuery{Text: "quay"}); !cmp.Equal(got, []string{"mem_old"}) {
+	if got := recalled(t, e, recall.Query{Text: "quay"}); !cmp.Equal(got, []string{"mem_old"}) {
 		t.Errorf("until then: %v", got)
 	}
-	if got := recalled(t, e, engine.RecallQuery{Text: "quay", AsOf: later}); !cmp.Equal(got, []string{"mem_new"}) {
+	if got := recalled(t, e, recall.Query{Text: "quay", AsOf: later}); !cmp.Equal(got, []string{"mem_new"}) {
 		t.Errorf("then: %v", got)
 	}
 }
@@ -102,33 +104,33 @@ func TestSupersedeFromADateOfItsOwn(t *testing.T) {
 func TestSupersedeRefuses(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	for _, r := range []engine.RememberRequest{
+	for _, r := range []memory.RememberRequest{
 		{ID: "mem_old", Text: "old"}, {ID: "mem_gone", Text: "gone"}, {ID: "mem_open", Text: "open"}, {ID: "mem_private", Text: "private", Scope: "agent:scout"},
 	} {
 		stored(t, e, r)
 	}
-	if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "mem_old", By: engine.RememberRequest{ID: "mem_new", Text: "new"}}); err != nil {
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "mem_old", By: memory.RememberRequest{ID: "mem_new", Text: "new"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Forget(t.Context(), engine.ForgetRequest{ID: "mem_gone"}); err != nil {
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "mem_gone"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
 		id   string
-		by   engine.RememberRequest
+		by   memory.RememberRequest
 		want error
 		says string
 	}{
-		{"mem_old", engine.RememberRequest{Text: "newer still"}, engine.ErrInvalid, "mem_new"},
-		{"mem_gone", engine.RememberRequest{Text: "x"}, engine.ErrNotFound, "forgotten"},
-		{"mem_nowhere", engine.RememberRequest{Text: "x"}, engine.ErrNotFound, "mem_nowhere"},
-		{"mem_private", engine.RememberRequest{Text: "x", Agent: "teo"}, engine.ErrNotFound, "mem_private"},
-		{"mem_open", engine.RememberRequest{}, engine.ErrInvalid, "text"},
-		{"mem_open", engine.RememberRequest{Text: "x", ID: "mem_new"}, engine.ErrExists, "mem_new"},
-		{"mem_open", engine.RememberRequest{Text: "x", ID: "mem_open"}, engine.ErrExists, "mem_open"},
-		{"mem_open", engine.RememberRequest{Text: "x", Scope: "agent:scout", Agent: "teo"}, engine.ErrScopeDenied, "agent:scout"},
+		{"mem_old", memory.RememberRequest{Text: "newer still"}, engine.ErrInvalid, "mem_new"},
+		{"mem_gone", memory.RememberRequest{Text: "x"}, engine.ErrNotFound, "forgotten"},
+		{"mem_nowhere", memory.RememberRequest{Text: "x"}, engine.ErrNotFound, "mem_nowhere"},
+		{"mem_private", memory.RememberRequest{Text: "x", Agent: "teo"}, engine.ErrNotFound, "mem_private"},
+		{"mem_open", memory.RememberRequest{}, engine.ErrInvalid, "text"},
+		{"mem_open", memory.RememberRequest{Text: "x", ID: "mem_new"}, engine.ErrExists, "mem_new"},
+		{"mem_open", memory.RememberRequest{Text: "x", ID: "mem_open"}, engine.ErrExists, "mem_open"},
+		{"mem_open", memory.RememberRequest{Text: "x", Scope: "agent:scout", Agent: "teo"}, engine.ErrScopeDenied, "agent:scout"},
 	} {
-		if _, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: test.id, By: test.by}); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+		if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: test.id, By: test.by}); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, want %v that says %s", test.id, err, test.want, test.says)
 		}
 	}
@@ -140,9 +142,9 @@ func TestSupersedeRefuses(t *testing.T) {
 func TestSupersededByAKnownKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	stored(t, e, engine.RememberRequest{ID: "mem_old", Text: "old"})
-	stored(t, e, engine.RememberRequest{ID: "mem_known", Text: "known", Key: "k"})
-	result, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: "mem_old", By: engine.RememberRequest{Text: "new", Key: "k"}})
+	stored(t, e, memory.RememberRequest{ID: "mem_old", Text: "old"})
+	stored(t, e, memory.RememberRequest{ID: "mem_known", Text: "known", Key: "k"})
+	result, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "mem_old", By: memory.RememberRequest{Text: "new", Key: "k"}})
 	if err != nil || result.Created || result.ID != "mem_known" {
 		t.Errorf("%+v, %v, want the known one", result, err)
 	}
@@ -154,8 +156,8 @@ func TestSupersededByAKnownKeyChangesNothing(t *testing.T) {
 func TestSupersedeAgain(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	old := stored(t, e, engine.RememberRequest{Text: "Release day is Thursday"})
-	r := engine.SupersedeRequest{ID: old.ID, By: engine.RememberRequest{Text: "Release day is Monday", Key: "release"}}
+	old := stored(t, e, memory.RememberRequest{Text: "Release day is Thursday"})
+	r := memory.SupersedeRequest{ID: old.ID, By: memory.RememberRequest{Text: "Release day is Monday", Key: "release"}}
 	first, err := e.Supersede(t.Context(), r)
 	if err != nil || !first.Created {
 		t.Fatalf("%+v, %v", first, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // longTalk appends n messages that a seed makes up to the conversation "long", a minute apart, with every third from a tool; needle, when
@@ -23,7 +24,7 @@ func longTalk(t testing.TB, e *engine.Engine, n int, needle string) {
 	}
 	at := noon.AddDate(-1, 0, 0)
 	for done := 0; done < n; {
-		var batch []engine.Message
+		var batch []conversation.Message
 		for ; len(batch) < 10_000 && done < n; done++ {
 			at = at.Add(time.Minute)
 			said := make([]string, 8+rng.IntN(25))
@@ -33,10 +34,10 @@ func longTalk(t testing.TB, e *engine.Engine, n int, needle string) {
 			if needle != "" && done%1000 == 500 {
 				said[len(said)/2] = needle
 			}
-			m := engine.Message{Role: []string{"user", "assistant", "tool"}[done%3], SaidAt: at, Text: strings.Join(said, " ")}
+			m := conversation.Message{Role: []string{"user", "assistant", "tool"}[done%3], SaidAt: at, Text: strings.Join(said, " ")}
 			batch = append(batch, m)
 		}
-		if _, err := e.Append(context.Background(), engine.AppendRequest{Conversation: "long", Messages: batch}); err != nil {
+		if _, err := e.Append(context.Background(), conversation.AppendRequest{Conversation: "long", Messages: batch}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +58,7 @@ func compacted(t testing.TB, e *engine.Engine, n int) (leaves []string, top stri
 	t.Helper()
 	var ids []string
 	for from := 1; ; from += 50_000 {
-		all, err := e.Messages(context.Background(), engine.MessagesRequest{Conversation: "long", From: from, Limit: min(50_000, n)})
+		all, err := e.Messages(context.Background(), conversation.MessagesRequest{Conversation: "long", From: from, Limit: min(50_000, n)})
 		if err != nil {
 			t.Fatal(err)
 		}

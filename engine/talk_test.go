@@ -7,7 +7,11 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // stands gives session and place of every message of a conversation; sessions are counted from 1.
@@ -24,9 +28,9 @@ func stands(t *testing.T, e *engine.Engine, conversation string) (all [][2]int) 
 }
 
 // turnsOf makes messages of a host's session that are said so many minutes after noon.
-func turnsOf(session string, minutes ...int) (messages []engine.Message) {
+func turnsOf(session string, minutes ...int) (messages []conversation.Message) {
 	for _, m := range minutes {
-		messages = append(messages, engine.Message{Text: fmt.Sprint("turn ", m), Session: session, SaidAt: noon.Add(time.Duration(m) * time.Minute)})
+		messages = append(messages, conversation.Message{Text: fmt.Sprint("turn ", m), Session: session, SaidAt: noon.Add(time.Duration(m) * time.Minute)})
 	}
 	return messages
 }
@@ -34,7 +38,7 @@ func turnsOf(session string, minutes ...int) (messages []engine.Message) {
 // sessionCases are talks with the stands that their messages have.
 var sessionCases = []struct {
 	name     string
-	messages []engine.Message
+	messages []conversation.Message
 	want     [][2]int
 }{
 	{"one message", turnsOf("", 0), [][2]int{{1, 0}}},
@@ -57,7 +61,7 @@ func TestSessionsOfTalk(t *testing.T) {
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	for _, test := range sessionCases {
-		appended(t, e, engine.AppendRequest{Conversation: test.name, Messages: test.messages})
+		appended(t, e, conversation.AppendRequest{Conversation: test.name, Messages: test.messages})
 	}
 	longest := 0
 	for _, test := range sessionCases {
@@ -66,7 +70,7 @@ func TestSessionsOfTalk(t *testing.T) {
 	for i := range longest { // one by one, all conversations in turns
 		for _, test := range sessionCases {
 			if i < len(test.messages) {
-				appended(t, e, engine.AppendRequest{Conversation: "pieces of " + test.name, Messages: test.messages[i : i+1]})
+				appended(t, e, conversation.AppendRequest{Conversation: "pieces of " + test.name, Messages: test.messages[i : i+1]})
 			}
 		}
 		if i == 1 {
@@ -87,10 +91,10 @@ func TestKnownMessagesTakeNoPlace(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	first := turnsOf("a", 0, 1)
 	first[0].Key, first[1].Key = "k0", "k1"
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: first})
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: first})
 	again := append(append(turnsOf("b", 5000), first...), turnsOf("a", 2)...)
 	again[0].Key = "k0"
-	if r := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: again}); r.Added != 1 {
+	if r := appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: again}); r.Added != 1 {
 		t.Errorf("%+v: want one more", r)
 	}
 	equal(t, "stands", [][2]int{{1, 0}, {1, 1}, {1, 2}}, stands(t, e, "talk"))
@@ -107,7 +111,7 @@ func TestImportedTalkStandsAlike(t *testing.T) {
 			n++
 		}
 	}
-	messagesImported(t, e, lines, engine.ImportRequest{}, engine.Imported{Lines: n, Created: n})
+	messagesImported(t, e, lines, interchange.ImportRequest{}, interchange.Imported{Lines: n, Created: n})
 	for _, test := range sessionCases {
 		equal(t, test.name, test.want, stands(t, e, test.name))
 	}
@@ -123,10 +127,10 @@ func TestRebuildKeepsTheTalk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	e, _ := randomTalk(t, rng)
 	for i, text := range []string{"hello", "Is that all?", "Why? Because.", "港はどこ？", "query -> none", "Yesterday I met Anna in Porto."} {
-		stored(t, e, engine.RememberRequest{Text: text, SourceSession: "noted 1"})
-		appended(t, e, engine.AppendRequest{Conversation: fmt.Sprint("talk ", i%4), Messages: []engine.Message{{Text: " " + text + "\n", Speaker: "Ines"}}})
+		stored(t, e, memory.RememberRequest{Text: text, SourceSession: "noted 1"})
+		appended(t, e, conversation.AppendRequest{Conversation: fmt.Sprint("talk ", i%4), Messages: []conversation.Message{{Text: " " + text + "\n", Speaker: "Ines"}}})
 	}
-	memories, err := e.List(t.Context(), engine.ListRequest{Standing: "any", Limit: 1000})
+	memories, err := e.List(t.Context(), memory.ListRequest{Standing: "any", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,11 +138,11 @@ func TestRebuildKeepsTheTalk(t *testing.T) {
 		changed := "Changed yesterday, wasn't it?"
 		switch i % 9 {
 		case 0:
-			_, err = e.Forget(t.Context(), engine.ForgetRequest{ID: m.ID})
+			_, err = e.Forget(t.Context(), memory.ForgetRequest{ID: m.ID})
 		case 1:
-			_, err = e.Update(t.Context(), engine.UpdateRequest{ID: m.ID, Text: &changed})
+			_, err = e.Update(t.Context(), memory.UpdateRequest{ID: m.ID, Text: &changed})
 		case 2:
-			_, err = e.Supersede(t.Context(), engine.SupersedeRequest{ID: m.ID, By: engine.RememberRequest{Text: "newer", SourceSession: "noted 2"}})
+			_, err = e.Supersede(t.Context(), memory.SupersedeRequest{ID: m.ID, By: memory.RememberRequest{Text: "newer", SourceSession: "noted 2"}})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +158,7 @@ func TestRebuildKeepsTheTalk(t *testing.T) {
 		seen["tells"] = seen["tells"] || row[7].(float32) == 1
 	}
 	equal(t, "what the rows have", map[string]bool{"asks": true, "ends asking": true, "noise": true, "place": true, "tells": true}, seen)
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "talk after a rebuild", want, rowsOf(t, e, talkColumns))
@@ -167,15 +171,15 @@ func TestStandsAfterAPurge(t *testing.T) {
 	for range 2 {
 		var ids []string
 		for i := range 4 {
-			ids = append(ids, stored(t, e, engine.RememberRequest{Text: fmt.Sprint("note ", i), SourceSession: "s"}).ID)
+			ids = append(ids, stored(t, e, memory.RememberRequest{Text: fmt.Sprint("note ", i), SourceSession: "s"}).ID)
 		}
 		for _, i := range []int{0, 3, 1} { // the first, the last and one between
-			if _, err := e.Purge(t.Context(), engine.ForgetRequest{ID: ids[i]}); err != nil {
+			if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: ids[i]}); err != nil {
 				t.Fatal(err)
 			}
 			intact(t, e)
 		}
-		if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+		if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		intact(t, e)
@@ -194,7 +198,7 @@ func TestMigrationSeatsTheTalk(t *testing.T) {
 	tamper(t, path, oldTalk()...)
 	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	migrated := rowsOf(t, e, talkColumns)
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	rebuilt := rowsOf(t, e, talkColumns)
@@ -207,7 +211,7 @@ func TestMigrationSeatsTheTalk(t *testing.T) {
 		equal(t, test.name, test.want, stands(t, e, fmt.Sprint("old ", i)))
 	}
 	more := turnsOf("a", 10_000, 10_001)
-	appended(t, e, engine.AppendRequest{Conversation: "old 3", Messages: more})
+	appended(t, e, conversation.AppendRequest{Conversation: "old 3", Messages: more})
 	equal(t, "what is appended to an old conversation", [][2]int{{1, 0}, {1, 1}, {2, 0}, {2, 1}, {3, 0}, {3, 1}}, stands(t, e, "old 3"))
 	intact(t, e)
 }
@@ -238,23 +242,23 @@ func oldTalk() (statements []string) {
 func TestStandsAfterAMove(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	note := func(scope string) engine.RememberRequest {
-		return engine.RememberRequest{Text: "noted in " + scope, Scope: scope, SourceSession: "s"}
+	note := func(scope string) memory.RememberRequest {
+		return memory.RememberRequest{Text: "noted in " + scope, Scope: scope, SourceSession: "s"}
 	}
 	stored(t, e, note("user:ines"))
 	second := stored(t, e, note("user:ines"))
-	if _, err := e.Update(t.Context(), engine.UpdateRequest{ID: second.ID, Scope: pointer("project:pier")}); err != nil {
+	if _, err := e.Update(t.Context(), memory.UpdateRequest{ID: second.ID, Scope: pointer("project:pier")}); err != nil {
 		t.Fatal(err)
 	}
 	stored(t, e, note("user:ines"))
 	intact(t, e)
-	both := []engine.RememberRequest{note("project:pier"), note("user:ines"), note("project:pier")}
+	both := []memory.RememberRequest{note("project:pier"), note("user:ines"), note("project:pier")}
 	if _, err := e.RememberMany(t.Context(), both); err != nil {
 		t.Fatal(err)
 	}
 	intact(t, e)
 	equal(t, "places", [][]any{{int32(0)}, {int32(1)}, {int32(2)}, {int32(3)}, {int32(4)}, {int32(5)}}, rowsOf(t, e, "SELECT place FROM documents ORDER BY doc_no"))
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "places once the index is made anew", [][]any{{int32(0)}, {int32(0)}, {int32(1)}, {int32(1)}, {int32(2)}, {int32(2)}},

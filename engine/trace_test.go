@@ -10,12 +10,14 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 var stageNames = []string{"embed", "vector", "lexical", "fusion", "chance", "min_score", "expired", "rerank_window", "rerank", "recency", "importance",
 	"length_norm", "decay", "hard_min_score", "noise", "diversity", "limit"}
 
-func namesOf(stages []engine.Stage) []string {
+func namesOf(stages []recall.Stage) []string {
 	var names []string
 	for _, s := range stages {
 		names = append(names, s.Name)
@@ -24,22 +26,22 @@ func namesOf(stages []engine.Stage) []string {
 }
 
 // follows holds a trace to its own sums.
-func follows(t *testing.T, trace engine.Trace, hits int) {
+func follows(t *testing.T, trace recall.Trace, hits int) {
 	t.Helper()
-	i := slices.IndexFunc(trace.Stages, func(s engine.Stage) bool { return s.Name == "fusion" })
+	i := slices.IndexFunc(trace.Stages, func(s recall.Stage) bool { return s.Name == "fusion" })
 	if i < 0 {
 		t.Fatalf("no fusion in %v", namesOf(trace.Stages))
 	}
-	var drops []engine.Drop
+	var drops []recall.Drop
 	for j, s := range trace.Stages[i:] {
 		if j > 0 && s.Before != trace.Stages[i+j-1].After || s.After > s.Before || s.Lowest > s.Highest || s.Duration < 0 {
 			t.Errorf("%+v after %+v", s, trace.Stages[i+max(j, 1)-1])
 		}
 		if s.After < s.Before {
-			drops = append(drops, engine.Drop{Stage: s.Name, Before: s.Before, After: s.After, Dropped: s.Before - s.After})
+			drops = append(drops, recall.Drop{Stage: s.Name, Before: s.Before, After: s.After, Dropped: s.Before - s.After})
 		}
 	}
-	slices.SortStableFunc(drops, func(a, b engine.Drop) int { return b.Dropped - a.Dropped })
+	slices.SortStableFunc(drops, func(a, b recall.Drop) int { return b.Dropped - a.Dropped })
 	if diff := cmp.Diff(drops, trace.Drops); diff != "" {
 		t.Errorf("drops (-want +got):\n%s", diff)
 	}
@@ -52,29 +54,29 @@ func TestEveryStageDropsWhatItShould(t *testing.T) {
 	alone(t)
 	model := plotted{dims: 3, vectors: map[string][]float32{"hello crane": {1, 0, 0}}}
 	want := map[string]string{} // stage by id
-	var requests []engine.RememberRequest
-	add := func(stage, id, text string, vector []float32, r engine.RememberRequest) {
+	var requests []memory.RememberRequest
+	add := func(stage, id, text string, vector []float32, r memory.RememberRequest) {
 		model.vectors[text] = vector
 		r.ID, r.Text, want[id] = id, text, stage
 		requests = append(requests, r)
 	}
-	add("min_score", "far", "opposite", []float32{-0.9, 0.43588989, 0}, engine.RememberRequest{})
-	add("min_score", "farther", "contrary", []float32{-0.95, 0.31224990, 0}, engine.RememberRequest{})
-	add("min_score", "farthest", "reverse", []float32{-1, 0, 0}, engine.RememberRequest{})
-	add("hard_min_score", "faint", "unrelated", []float32{0, 1, 0}, engine.RememberRequest{})
-	add("expired", "old", "crane of old", []float32{0.99, 0.14106736, 0}, engine.RememberRequest{ValidUntil: noon})
-	add("noise", "greeting", "hello", []float32{0.9, 0.43588989, 0}, engine.RememberRequest{})
-	add("noise", "lookup", "query -> none", []float32{0.9, -0.43588989, 0}, engine.RememberRequest{})
-	add("", "first", "crane one", []float32{1, 0, 0}, engine.RememberRequest{})
-	add("limit", "second", "crane two", []float32{0.8, 0, 0.6}, engine.RememberRequest{})
-	add("limit", "third", "a wharf", []float32{0.7, 0, -0.71414284}, engine.RememberRequest{})
+	add("min_score", "far", "opposite", []float32{-0.9, 0.43588989, 0}, memory.RememberRequest{})
+	add("min_score", "farther", "contrary", []float32{-0.95, 0.31224990, 0}, memory.RememberRequest{})
+	add("min_score", "farthest", "reverse", []float32{-1, 0, 0}, memory.RememberRequest{})
+	add("hard_min_score", "faint", "unrelated", []float32{0, 1, 0}, memory.RememberRequest{})
+	add("expired", "old", "crane of old", []float32{0.99, 0.14106736, 0}, memory.RememberRequest{ValidUntil: noon})
+	add("noise", "greeting", "hello", []float32{0.9, 0.43588989, 0}, memory.RememberRequest{})
+	add("noise", "lookup", "query -> none", []float32{0.9, -0.43588989, 0}, memory.RememberRequest{})
+	add("", "first", "crane one", []float32{1, 0, 0}, memory.RememberRequest{})
+	add("limit", "second", "crane two", []float32{0.8, 0, 0.6}, memory.RememberRequest{})
+	add("limit", "third", "a wharf", []float32{0.7, 0, -0.71414284}, memory.RememberRequest{})
 	e := enginetest.Open(t, engine.Options{Embedder: model})
 	for _, r := range requests {
 		stored(t, e, r)
 	}
-	w := engine.MemoryWeights()
+	w := recall.MemoryWeights()
 	w.Rerank, w.HardMinScore = "none", 0.35 // the window of twice the limit would come first
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "hello crane", Limit: 1, Weights: &w, Explain: true})
+	result, err := e.Recall(t.Context(), recall.Query{Text: "hello crane", Limit: 1, Weights: &w, Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestEveryStageDropsWhatItShould(t *testing.T) {
 		t.Errorf("drops, largest first (-want +got):\n%s", diff)
 	}
 	w.Rerank = "light"
-	result, err = e.Recall(t.Context(), engine.RecallQuery{Text: "hello crane", Limit: 2, Weights: &w, Explain: true})
+	result, err = e.Recall(t.Context(), recall.Query{Text: "hello crane", Limit: 2, Weights: &w, Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestEveryStageDropsWhatItShould(t *testing.T) {
 			reached++
 		}
 	}
-	if reached != 4 || !slices.ContainsFunc(result.Trace.Drops, func(d engine.Drop) bool { return d.Stage == "rerank_window" && d.After == 4 }) {
+	if reached != 4 || !slices.ContainsFunc(result.Trace.Drops, func(d recall.Drop) bool { return d.Stage == "rerank_window" && d.After == 4 }) {
 		t.Errorf("%d candidates were reranked, drops %+v, want twice the limit", reached, result.Trace.Drops)
 	}
 }
@@ -117,19 +119,19 @@ func TestTraceOfEachMode(t *testing.T) {
 	alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	for _, text := range []string{"the crane is blue", "the crane is red", "a ferry to the islands"} {
-		stored(t, e, engine.RememberRequest{Text: text})
+		stored(t, e, memory.RememberRequest{Text: text})
 	}
 	for _, test := range []struct {
-		query           engine.RecallQuery
+		query           recall.Query
 		embeds          bool
 		vector, lexical int
 	}{
-		{engine.RecallQuery{Text: "which cranes?"}, true, 3, 2},
-		{engine.RecallQuery{Text: "which cranes?", Mode: engine.VectorMode}, true, 3, 0},
-		{engine.RecallQuery{Text: "which cranes?", Mode: engine.LexicalMode}, false, 0, 2},
-		{engine.RecallQuery{Text: "which proj:x cranes?"}, false, 0, 0},
-		{engine.RecallQuery{Text: "which cranes?", Scopes: []string{}}, true, 0, 0},
-		{engine.RecallQuery{Text: "nowhere", Mode: engine.LexicalMode}, false, 0, 0},
+		{recall.Query{Text: "which cranes?"}, true, 3, 2},
+		{recall.Query{Text: "which cranes?", Mode: recall.VectorMode}, true, 3, 0},
+		{recall.Query{Text: "which cranes?", Mode: recall.LexicalMode}, false, 0, 2},
+		{recall.Query{Text: "which proj:x cranes?"}, false, 0, 0},
+		{recall.Query{Text: "which cranes?", Scopes: []string{}}, true, 0, 0},
+		{recall.Query{Text: "nowhere", Mode: recall.LexicalMode}, false, 0, 0},
 	} {
 		result, err := e.Recall(t.Context(), test.query)
 		if err != nil {
@@ -165,9 +167,9 @@ func TestTraceOfAModelThatFails(t *testing.T) {
 	down := errors.New("the model is down")
 	model := plotted{dims: 2, vectors: map[string][]float32{"the crane": {1, 0}}, err: down}
 	e := enginetest.Open(t, engine.Options{Embedder: model})
-	m := stored(t, e, engine.RememberRequest{Text: "the crane"})
-	for _, mode := range []engine.Mode{engine.Hybrid, engine.VectorMode} {
-		result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Mode: mode})
+	m := stored(t, e, memory.RememberRequest{Text: "the crane"})
+	for _, mode := range []recall.Mode{recall.Hybrid, recall.VectorMode} {
+		result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Mode: mode})
 		if !errors.Is(err, down) || len(result.Hits) != 0 {
 			t.Errorf("%s by name: %v, %v, want the model's error", mode, hitIDs(result), err)
 		}
@@ -175,8 +177,8 @@ func TestTraceOfAModelThatFails(t *testing.T) {
 			t.Errorf("%s by name: %+v", mode, trace)
 		}
 	}
-	result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane"})
-	if diff := cmp.Diff([]string{m.ID}, hitIDs(result)); err != nil || diff != "" || result.Mode != engine.LexicalMode {
+	result, err := e.Recall(t.Context(), recall.Query{Text: "crane"})
+	if diff := cmp.Diff([]string{m.ID}, hitIDs(result)); err != nil || diff != "" || result.Mode != recall.LexicalMode {
 		t.Errorf("by default: mode %s, %v (-want +got):\n%s", result.Mode, err, diff)
 	}
 	if len(result.Notices) != 1 || !strings.Contains(result.Notices[0], "by words alone") || !strings.Contains(result.Notices[0], "model is down") {
@@ -185,10 +187,10 @@ func TestTraceOfAModelThatFails(t *testing.T) {
 	if diff := cmp.Diff(stageNames, namesOf(result.Trace.Stages)); diff != "" || result.Trace.Failure != "embed" {
 		t.Errorf("failure %q (-want +got):\n%s", result.Trace.Failure, diff)
 	}
-	if result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", Limit: -1}); err == nil || result.Trace.Failure != "query" || result.Trace.Error == "" {
+	if result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Limit: -1}); err == nil || result.Trace.Failure != "query" || result.Trace.Error == "" {
 		t.Errorf("an invalid query: %+v, %v, want a trace", result.Trace, err)
 	}
-	if result, err := e.Recall(t.Context(), engine.RecallQuery{Text: "crane", WeightSet: "nowhere"}); err == nil || result == nil || result.Trace.Error == "" {
+	if result, err := e.Recall(t.Context(), recall.Query{Text: "crane", WeightSet: "nowhere"}); err == nil || result == nil || result.Trace.Error == "" {
 		t.Errorf("unknown weights: %+v, %v, want a trace", result, err)
 	}
 }

@@ -9,15 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // keyed is a conversation of messages with the keys k1, k2 and so on.
 func keyed(t *testing.T, e *engine.Engine, name, scope string, n int) []string {
 	t.Helper()
-	r := engine.AppendRequest{Conversation: name, Scope: scope}
+	r := conversation.AppendRequest{Conversation: name, Scope: scope}
 	for i := range n {
-		r.Messages = append(r.Messages, engine.Message{Key: fmt.Sprintf("%s-k%d", name, i+1), Text: fmt.Sprintf("turn %d", i+1), SaidAt: noon})
+		r.Messages = append(r.Messages, conversation.Message{Key: fmt.Sprintf("%s-k%d", name, i+1), Text: fmt.Sprintf("turn %d", i+1), SaidAt: noon})
 	}
 	result, err := e.Append(t.Context(), r)
 	if err != nil {
@@ -27,9 +30,9 @@ func keyed(t *testing.T, e *engine.Engine, name, scope string, n int) []string {
 }
 
 // asides gives the reasons why messages of a conversation are set aside, in their order.
-func asides(t *testing.T, e *engine.Engine, name string) (all []engine.SetAside) {
+func asides(t *testing.T, e *engine.Engine, name string) (all []conversation.SetAside) {
 	t.Helper()
-	messages, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: name})
+	messages, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +48,10 @@ func TestKnownKeys(t *testing.T) {
 	ids := keyed(t, e, "open", "global", 2)
 	keyed(t, e, "shut", "user:ines", 1)
 	ctx := t.Context()
-	if _, err := e.AddBlocks(ctx, engine.AddBlocksRequest{Conversation: "open", MessageKey: "open-k1", Blocks: []engine.Block{{Type: engine.TextBlock, Text: "more", Key: "part"}}}); err != nil {
+	if _, err := e.AddBlocks(ctx, conversation.AddBlocksRequest{Conversation: "open", MessageKey: "open-k1", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "more", Key: "part"}}}); err != nil {
 		t.Fatal(err)
 	}
-	s, changed, err := e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: "open", Key: "summary", Text: "a turn", FirstKept: "open-k2"})
+	s, changed, err := e.AdoptSummary(ctx, compact.AdoptRequest{Conversation: "open", Key: "summary", Text: "a turn", FirstKept: "open-k2"})
 	if err != nil || !changed {
 		t.Fatal(changed, err)
 	}
@@ -82,31 +85,31 @@ func TestSetBranch(t *testing.T) {
 	ctx := t.Context()
 	move := func(want int, left, found []string) {
 		t.Helper()
-		moved, err := e.SetBranch(ctx, engine.BranchRequest{Conversation: "talk", Left: left, Found: found})
+		moved, err := e.SetBranch(ctx, conversation.BranchRequest{Conversation: "talk", Left: left, Found: found})
 		if err != nil || moved != want {
 			t.Errorf("left %v, found %v: moved %d, %v; want %d", left, found, moved, err, want)
 		}
 		enginetest.Check(t, e)
 	}
-	const off = engine.AsideOffBranch
+	const off = conversation.AsideOffBranch
 	move(3, []string{"talk-k2", "talk-k3", "talk-k5", "nosuch"}, nil)
 	move(0, []string{"talk-k2"}, nil)
-	if diff := cmp.Diff([]engine.SetAside{"", off, off, "", off, ""}, asides(t, e, "talk")); diff != "" {
+	if diff := cmp.Diff([]conversation.SetAside{"", off, off, "", off, ""}, asides(t, e, "talk")); diff != "" {
 		t.Error(diff)
 	}
 	move(1, nil, []string{"talk-k3", "talk-k4"})
-	if _, _, err := e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: "talk", Key: "s", Text: "four turns", FirstKept: "talk-k5"}); err != nil {
+	if _, _, err := e.AdoptSummary(ctx, compact.AdoptRequest{Conversation: "talk", Key: "s", Text: "four turns", FirstKept: "talk-k5"}); err != nil {
 		t.Fatal(err)
 	}
 	move(0, []string{"talk-k1"}, []string{"talk-k2"}) // one is under the summary, the other in the midst of it
 	move(1, nil, []string{"talk-k5"})
-	if diff := cmp.Diff([]engine.SetAside{"", off, "", "", "", ""}, asides(t, e, "talk")); diff != "" {
+	if diff := cmp.Diff([]conversation.SetAside{"", off, "", "", "", ""}, asides(t, e, "talk")); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := e.SetBranch(ctx, engine.BranchRequest{Conversation: "nosuch"}); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := e.SetBranch(ctx, conversation.BranchRequest{Conversation: "nosuch"}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a conversation that is not there: %v", err)
 	}
-	if _, err := e.SetBranch(ctx, engine.BranchRequest{Conversation: "talk", Left: []string{"\xff"}}); !errors.Is(err, engine.ErrInvalid) {
+	if _, err := e.SetBranch(ctx, conversation.BranchRequest{Conversation: "talk", Left: []string{"\xff"}}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("a key that no file holds: %v", err)
 	}
 }
@@ -133,24 +136,24 @@ func TestRetitle(t *testing.T) {
 // TestBootstrap holds the cost of a message against what Append counts.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{BootstrapMaxTokens: 77, LargeFileTokens: 1000}})
+	e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{BootstrapMaxTokens: 77, LargeFileTokens: 1000}})
 	budget, count := e.Bootstrap()
 	if budget != 77 {
 		t.Errorf("budget %d", budget)
 	}
-	for i, m := range []engine.Message{
+	for i, m := range []conversation.Message{
 		{Text: "a plain turn of talk"},
 		{Text: "with a caption", Caption: "the quay"},
-		{Blocks: []engine.Block{{Type: engine.TextBlock, Text: "two"}, {Type: engine.ThinkingBlock, Text: "not counted"}, {Type: engine.TextBlock, Text: "texts"}}},
-		{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: "a", Tool: "read", Input: `{"path":"x"}`}}},
-		{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, CallID: "a", Output: "what it says"}}},
-		{Blocks: []engine.Block{{Type: "notice", Text: "what the host says"}, {Type: "patch", Text: "- old\n+ new"}, {Type: engine.FileBlock, Text: "in a file"}}},
+		{Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "two"}, {Type: conversation.ThinkingBlock, Text: "not counted"}, {Type: conversation.TextBlock, Text: "texts"}}},
+		{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "a", Tool: "read", Input: `{"path":"x"}`}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "a", Output: "what it says"}}},
+		{Blocks: []conversation.Block{{Type: "notice", Text: "what the host says"}, {Type: "patch", Text: "- old\n+ new"}, {Type: conversation.FileBlock, Text: "in a file"}}},
 	} {
-		result, err := e.Append(t.Context(), engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{m}})
+		result, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{m}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		messages, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "talk", From: i + 1})
+		messages, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "talk", From: i + 1})
 		if err != nil || len(messages) != 1 || messages[0].ID != result.IDs[0] {
 			t.Fatal(messages, err)
 		}
@@ -158,7 +161,7 @@ func TestBootstrap(t *testing.T) {
 			t.Errorf("message %d: %d tokens; stored are %d", i, got, messages[0].Tokens)
 		}
 	}
-	if got := count(engine.Message{Role: "tool", Blocks: []engine.Block{{Type: engine.ToolResultBlock, Output: strings.Repeat("word ", 10_000)}}}); got >= 1000 {
+	if got := count(conversation.Message{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, Output: strings.Repeat("word ", 10_000)}}}); got >= 1000 {
 		t.Errorf("what is kept apart costs %d", got)
 	}
 }

@@ -13,11 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 // outline writes a tree, a line for each node.
-func outline(nodes []*engine.TreeNode, margin string) string {
+func outline(nodes []*compact.TreeNode, margin string) string {
 	var b strings.Builder
 	for _, n := range nodes {
 		what := "messages"
@@ -32,13 +35,13 @@ func outline(nodes []*engine.TreeNode, margin string) string {
 func TestSummaryTree(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	ids := appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(10)}).IDs
+	ids := appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: sayings(10)}).IDs
 	leaf := func(text string, from, until int) func([]string) engine.Made {
 		return func([]string) engine.Made { return engine.Made{Text: text, Tokens: 2, Sources: ids[from-1 : until]} }
 	}
 	tree := func() string {
 		t.Helper()
-		got, err := e.SummaryTree(t.Context(), engine.TreeRequest{Conversation: "talk"})
+		got, err := e.SummaryTree(t.Context(), compact.TreeRequest{Conversation: "talk"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +70,8 @@ messages 10-10 of 1, 4 tokens, true
 	if diff := cmp.Diff(want, tree()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	appended(t, e, engine.AppendRequest{Conversation: "other", Scope: "agent:scout", Messages: sayings(1)})
-	for _, r := range []engine.TreeRequest{{Conversation: "nowhere"}, {Conversation: "other", Agent: "teo"}} {
+	appended(t, e, conversation.AppendRequest{Conversation: "other", Scope: "agent:scout", Messages: sayings(1)})
+	for _, r := range []compact.TreeRequest{{Conversation: "nowhere"}, {Conversation: "other", Agent: "teo"}} {
 		if _, err := e.SummaryTree(t.Context(), r); !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("%+v: %v", r, err)
 		}
@@ -76,9 +79,9 @@ messages 10-10 of 1, 4 tokens, true
 }
 
 // sayings is n messages of four tokens.
-func sayings(n int) (messages []engine.Message) {
+func sayings(n int) (messages []conversation.Message) {
 	for i := range n {
-		messages = append(messages, engine.Message{Text: fmt.Sprintf("it was said %04d", i)})
+		messages = append(messages, conversation.Message{Text: fmt.Sprintf("it was said %04d", i)})
 	}
 	return messages
 }
@@ -87,15 +90,15 @@ func sayings(n int) (messages []engine.Message) {
 func TestNothingIsAnEmptyList(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
-	appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: sayings(2)})
-	if _, err := e.NewSession(t.Context(), engine.NewSessionRequest{Conversation: "talk"}); err != nil {
+	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: sayings(2)})
+	if _, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: "talk"}); err != nil {
 		t.Fatal(err)
 	}
-	assembled, err := e.Assemble(t.Context(), engine.AssembleRequest{Conversation: "talk"})
+	assembled, err := e.Assemble(t.Context(), assemble.Request{Conversation: "talk"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := e.SummaryTree(t.Context(), engine.TreeRequest{Conversation: "talk"})
+	tree, err := e.SummaryTree(t.Context(), compact.TreeRequest{Conversation: "talk"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +127,7 @@ func TestTreesOfADamagedFile(t *testing.T) {
 	if table, err := e.Query(ctx, "SELECT DISTINCT id FROM report.summary_tree", 100); err != nil || len(table.Rows) != 4 {
 		t.Errorf("the report: %v, %v", table, err)
 	}
-	if tree, err := e.SummaryTree(ctx, engine.TreeRequest{Conversation: "talk"}); err != nil || strings.Count(outline(tree.Nodes, ""), "\n") != 3 { // those of the circle are reached from nowhere
+	if tree, err := e.SummaryTree(ctx, compact.TreeRequest{Conversation: "talk"}); err != nil || strings.Count(outline(tree.Nodes, ""), "\n") != 3 { // those of the circle are reached from nowhere
 		t.Errorf("the tree: %v, %v", tree, err)
 	}
 }

@@ -10,7 +10,14 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // scripted is a model whose answers a test chooses; without a script it answers as Words does. A test may set the scripts while
@@ -89,11 +96,11 @@ func TestUnusableVectors(t *testing.T) {
 		}
 		model.query = func(context.Context, string) ([]float32, error) { return test.v, nil }
 		text := "other words"
-		_, remember := e.RememberMany(ctx, []engine.RememberRequest{{Text: "first"}, {Text: "second"}})
-		_, update := e.Update(ctx, engine.UpdateRequest{ID: ids[0], Text: &text})
-		_, supersede := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[0], By: engine.RememberRequest{Text: "newer"}})
-		_, add := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: "one"}, {Text: "two"}}})
-		_, ask := e.Recall(ctx, engine.RecallQuery{Text: "tea"})
+		_, remember := e.RememberMany(ctx, []memory.RememberRequest{{Text: "first"}, {Text: "second"}})
+		_, update := e.Update(ctx, memory.UpdateRequest{ID: ids[0], Text: &text})
+		_, supersede := e.Supersede(ctx, memory.SupersedeRequest{ID: ids[0], By: memory.RememberRequest{Text: "newer"}})
+		_, add := e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{{Text: "one"}, {Text: "two"}}})
+		_, ask := e.Recall(ctx, recall.Query{Text: "tea"})
 		for verb, err := range map[string]error{"RememberMany": remember, "Update": update, "Supersede": supersede, "Append": add, "Recall": ask} {
 			if !errors.Is(err, engine.ErrBadVector) {
 				t.Errorf("%s, %s: %v: want ErrBadVector", test.what, verb, err)
@@ -108,7 +115,7 @@ func TestUnusableVectors(t *testing.T) {
 		equal(t, test.what+": the file", before, everything(t, e))
 	}
 	model.texts = func(context.Context, []string) ([][]float32, error) { return nil, nil }
-	if _, err := e.Remember(ctx, engine.RememberRequest{Text: "third"}); !errors.Is(err, engine.ErrBadVector) || !strings.Contains(err.Error(), "0 vectors for 1 texts") {
+	if _, err := e.Remember(ctx, memory.RememberRequest{Text: "third"}); !errors.Is(err, engine.ErrBadVector) || !strings.Contains(err.Error(), "0 vectors for 1 texts") {
 		t.Errorf("no vectors: %v", err)
 	}
 	equal(t, "no vectors: the file", before, everything(t, e))
@@ -136,15 +143,15 @@ func TestVectorsAreNormalised(t *testing.T) {
 	}
 	e := enginetest.Open(t, engine.Options{Embedder: model}) // Check wants vectors of unit length
 	texts := []string{"one green bottle", "two red cups", "three blue plates", "four black knives"}
-	var requests []engine.RememberRequest
+	var requests []memory.RememberRequest
 	for _, text := range texts {
-		requests = append(requests, engine.RememberRequest{Text: text})
+		requests = append(requests, memory.RememberRequest{Text: text})
 	}
 	if _, err := e.RememberMany(t.Context(), requests); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range texts {
-		r, err := e.Recall(t.Context(), engine.RecallQuery{Text: text, Mode: engine.VectorMode})
+		r, err := e.Recall(t.Context(), recall.Query{Text: text, Mode: recall.VectorMode})
 		if err != nil || len(r.Hits) == 0 || r.Hits[0].Text != text || math.Abs(*r.Hits[0].Signals.Cosine-1) > 1e-5 {
 			t.Errorf("recall of %q: %+v, %v: want it first, with cosine 1", text, r.Hits, err)
 		}
@@ -160,15 +167,15 @@ func TestModelThatIsDown(t *testing.T) {
 	down := errors.New("model is down")
 	model.texts = func(context.Context, []string) ([][]float32, error) { return nil, down }
 	model.query = func(context.Context, string) ([]float32, error) { return nil, down }
-	r, err := e.Remember(ctx, engine.RememberRequest{Text: "The lighthouse keeper retired"})
+	r, err := e.Remember(ctx, memory.RememberRequest{Text: "The lighthouse keeper retired"})
 	if err != nil || !r.Created || !errors.Is(r.VectorErr, down) {
 		t.Fatalf("remembered %+v, %v: want it stored with VectorErr", r, err)
 	}
-	a, err := e.Append(ctx, engine.AppendRequest{Conversation: "c", Messages: []engine.Message{{Text: "The lighthouse is dark"}}})
+	a, err := e.Append(ctx, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "The lighthouse is dark"}}})
 	if err != nil || a.Added != 1 || !errors.Is(a.VectorErr, down) {
 		t.Fatalf("appended %+v, %v: want it stored with VectorErr", a, err)
 	}
-	i, err := e.Import(ctx, strings.NewReader(`{"text":"The lighthouse was sold"}`), engine.ImportRequest{})
+	i, err := e.Import(ctx, strings.NewReader(`{"text":"The lighthouse was sold"}`), interchange.ImportRequest{})
 	if err != nil || i.Created != 1 || !strings.Contains(i.VectorErr, down.Error()) {
 		t.Fatalf("imported %+v, %v: want it stored with VectorErr", i, err)
 	}
@@ -178,29 +185,29 @@ func TestModelThatIsDown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "coverage", []engine.Coverage{{Kind: engine.MemoryKind, Documents: 2, Vectors: memories}, {Kind: engine.MessageKind, Documents: 1, Vectors: messages}}, s.Coverage)
+		equal(t, "coverage", []upkeep.Coverage{{Kind: kinds.Memory, Documents: 2, Vectors: memories}, {Kind: kinds.Message, Documents: 1, Vectors: messages}}, s.Coverage)
 	}
 	coverage(0, 0)
-	found, err := e.Recall(ctx, engine.RecallQuery{Text: "who retired from the lighthouse"})
-	if err != nil || len(found.Hits) == 0 || found.Mode != engine.LexicalMode || len(found.Notices) == 0 {
+	found, err := e.Recall(ctx, recall.Query{Text: "who retired from the lighthouse"})
+	if err != nil || len(found.Hits) == 0 || found.Mode != recall.LexicalMode || len(found.Notices) == 0 {
 		t.Errorf("recall: %+v, %v: want words alone, and a notice", found, err)
 	}
-	if _, err := e.Recall(ctx, engine.RecallQuery{Text: "lighthouse", Mode: engine.Hybrid}); !errors.Is(err, down) {
+	if _, err := e.Recall(ctx, recall.Query{Text: "lighthouse", Mode: recall.Hybrid}); !errors.Is(err, down) {
 		t.Errorf("hybrid recall by name: %v: want the model's error", err)
 	}
-	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{}); !errors.Is(err, down) {
+	if _, err := e.RebuildIndex(ctx, index.RebuildRequest{}); !errors.Is(err, down) {
 		t.Errorf("rebuild with the model down: %v", err)
 	}
 	intact(t, e)
 	coverage(0, 0)
 	model.texts, model.query = nil, nil
-	built, err := e.RebuildIndex(ctx, engine.RebuildRequest{})
+	built, err := e.RebuildIndex(ctx, index.RebuildRequest{})
 	if err != nil || built.Vectors != 3 {
 		t.Errorf("rebuilt %+v, %v: want three vectors", built, err)
 	}
 	coverage(2, 1)
-	for _, mode := range []engine.Mode{engine.LexicalMode, engine.Hybrid, engine.VectorMode, engine.LexicalMode, engine.VectorMode} {
-		found, err := e.Recall(ctx, engine.RecallQuery{Text: "The lighthouse keeper retired", Mode: mode})
+	for _, mode := range []recall.Mode{recall.LexicalMode, recall.Hybrid, recall.VectorMode, recall.LexicalMode, recall.VectorMode} {
+		found, err := e.Recall(ctx, recall.Query{Text: "The lighthouse keeper retired", Mode: mode})
 		if err != nil || len(found.Hits) == 0 || found.Hits[0].ID != r.ID || found.Mode != mode {
 			t.Errorf("%s recall: %+v, %v: want %s first", mode, found.Hits, err, r.ID)
 		}
@@ -218,19 +225,19 @@ func TestModelThatHangs(t *testing.T) {
 	text := "never written"
 	for verb, call := range map[string]func(context.Context) error{
 		"Remember": func(ctx context.Context) error {
-			_, err := e.Remember(ctx, engine.RememberRequest{Text: text})
+			_, err := e.Remember(ctx, memory.RememberRequest{Text: text})
 			return err
 		},
 		"Update": func(ctx context.Context) error {
-			_, err := e.Update(ctx, engine.UpdateRequest{ID: ids[0], Text: &text})
+			_, err := e.Update(ctx, memory.UpdateRequest{ID: ids[0], Text: &text})
 			return err
 		},
 		"Append": func(ctx context.Context) error {
-			_, err := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: text}}})
+			_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{{Text: text}}})
 			return err
 		},
 		"Recall": func(ctx context.Context) error {
-			_, err := e.Recall(ctx, engine.RecallQuery{Text: text})
+			_, err := e.Recall(ctx, recall.Query{Text: text})
 			return err
 		},
 	} {
@@ -270,19 +277,19 @@ func TestNoLockWhileAModelThinks(t *testing.T) {
 	var group sync.WaitGroup
 	for verb, call := range map[string]func() error{
 		"Remember": func() error {
-			_, err := e.Remember(ctx, engine.RememberRequest{Text: "slow memory"})
+			_, err := e.Remember(ctx, memory.RememberRequest{Text: "slow memory"})
 			return err
 		},
-		"Update": func() error { _, err := e.Update(ctx, engine.UpdateRequest{ID: ids[0], Text: &text}); return err },
+		"Update": func() error { _, err := e.Update(ctx, memory.UpdateRequest{ID: ids[0], Text: &text}); return err },
 		"Supersede": func() error {
-			_, err := e.Supersede(ctx, engine.SupersedeRequest{ID: ids[1], By: engine.RememberRequest{Text: "slow and newer"}})
+			_, err := e.Supersede(ctx, memory.SupersedeRequest{ID: ids[1], By: memory.RememberRequest{Text: "slow and newer"}})
 			return err
 		},
 		"Append": func() error {
-			_, err := e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: "slow talk"}}})
+			_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{{Text: "slow talk"}}})
 			return err
 		},
-		"Recall": func() error { _, err := e.Recall(ctx, engine.RecallQuery{Text: "slow question"}); return err },
+		"Recall": func() error { _, err := e.Recall(ctx, recall.Query{Text: "slow question"}); return err },
 	} {
 		group.Go(func() {
 			if err := call(); err != nil {
@@ -294,17 +301,17 @@ func TestNoLockWhileAModelThinks(t *testing.T) {
 		<-thinking
 	}
 	for i := range 3 { // while all five think
-		if _, err := e.Remember(ctx, engine.RememberRequest{Text: "quick memory"}); err != nil {
+		if _, err := e.Remember(ctx, memory.RememberRequest{Text: "quick memory"}); err != nil {
 			t.Fatal(i, err)
 		}
-		if _, err := e.Append(ctx, engine.AppendRequest{Conversation: "other", Messages: []engine.Message{{Text: "quick talk"}}}); err != nil {
+		if _, err := e.Append(ctx, conversation.AppendRequest{Conversation: "other", Messages: []conversation.Message{{Text: "quick talk"}}}); err != nil {
 			t.Fatal(i, err)
 		}
-		if r, err := e.Recall(ctx, engine.RecallQuery{Text: "quick"}); err != nil || len(r.Hits) == 0 {
+		if r, err := e.Recall(ctx, recall.Query{Text: "quick"}); err != nil || len(r.Hits) == 0 {
 			t.Fatal(i, r, err)
 		}
 	}
-	if _, err := e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true}); err != nil {
+	if _, err := e.RebuildIndex(ctx, index.RebuildRequest{Vectors: true}); err != nil {
 		t.Fatal(err)
 	}
 	intact(t, e)
@@ -319,19 +326,19 @@ func TestModelsThatTakeTooLong(t *testing.T) {
 	t.Parallel()
 	model := &scripted{}
 	e := enginetest.Open(t, engine.Options{Embedder: model, EmbedDeadline: time.Millisecond})
-	remember := func(text string) (engine.Remembered, error) {
-		return e.Remember(t.Context(), engine.RememberRequest{Text: text})
+	remember := func(text string) (memory.Remembered, error) {
+		return e.Remember(t.Context(), memory.RememberRequest{Text: text})
 	}
 	model.texts = func(ctx context.Context, _ []string) ([][]float32, error) { <-ctx.Done(); return nil, ctx.Err() }
 	first, err := remember("a boat")
 	if err != nil || !errors.Is(first.VectorErr, context.DeadlineExceeded) {
 		t.Fatalf("remember: %+v, %v", first, err)
 	}
-	newer, err := e.Supersede(t.Context(), engine.SupersedeRequest{ID: first.ID, By: engine.RememberRequest{Text: "a ship"}})
+	newer, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: first.ID, By: memory.RememberRequest{Text: "a ship"}})
 	if err != nil || !errors.Is(newer.VectorErr, context.DeadlineExceeded) {
 		t.Fatalf("supersede: %+v, %v", newer, err)
 	}
-	if r, err := e.Import(t.Context(), strings.NewReader(`{"text":"a raft"}`), engine.ImportRequest{}); err != nil || r.Created != 1 || r.VectorErr == "" {
+	if r, err := e.Import(t.Context(), strings.NewReader(`{"text":"a raft"}`), interchange.ImportRequest{}); err != nil || r.Created != 1 || r.VectorErr == "" {
 		t.Fatalf("import: %+v, %v", r, err)
 	}
 	vectors := func(want int64) {
@@ -344,12 +351,12 @@ func TestModelsThatTakeTooLong(t *testing.T) {
 	vectors(0)
 	stall := model.texts
 	model.texts = nil
-	if _, err := e.RebuildIndex(t.Context(), engine.RebuildRequest{}); err != nil {
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	vectors(3)
 	model.texts = stall
-	if m, err := e.Update(t.Context(), engine.UpdateRequest{ID: newer.ID, Text: pointer("a ferry")}); err != nil || m.Text != "a ferry" || !errors.Is(m.VectorErr, context.DeadlineExceeded) {
+	if m, err := e.Update(t.Context(), memory.UpdateRequest{ID: newer.ID, Text: pointer("a ferry")}); err != nil || m.Text != "a ferry" || !errors.Is(m.VectorErr, context.DeadlineExceeded) {
 		t.Fatalf("update: %+v, %v", m, err)
 	}
 	vectors(2)

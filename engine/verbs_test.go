@@ -6,6 +6,12 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
 )
 
@@ -19,42 +25,42 @@ var writeVerbs = map[string]bool{
 // allVerbs calls every method that uses the file, which was stocked, and gives their errors by name.
 func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]error {
 	text, id := "something new", "mem_none"
-	if all, err := e.List(ctx, engine.ListRequest{Standing: "current"}); err == nil && len(all) > 0 {
+	if all, err := e.List(ctx, memory.ListRequest{Standing: "current"}); err == nil && len(all) > 0 {
 		id = all[0].ID
 	}
-	request := engine.RememberRequest{Text: text}
+	request := memory.RememberRequest{Text: text}
 	errs := map[string]error{
 		"SetScopes":    e.SetScopes(ctx, scope.Scopes{}),
-		"SetWeights":   e.SetWeights(ctx, "own", engine.MemoryWeights()),
+		"SetWeights":   e.SetWeights(ctx, "own", recall.MemoryWeights()),
 		"ResetWeights": e.ResetWeights(ctx, "own"),
 		"Snapshot":     e.Snapshot(ctx, out),
 	}
 	_, errs["Remember"] = e.Remember(ctx, request)
-	_, errs["RememberMany"] = e.RememberMany(ctx, []engine.RememberRequest{request})
+	_, errs["RememberMany"] = e.RememberMany(ctx, []memory.RememberRequest{request})
 	_, errs["UnusedScopes"] = e.UnusedScopes(ctx, []string{"global"})
-	_, errs["Get"] = e.Get(ctx, engine.GetRequest{ID: id})
-	_, errs["List"] = e.List(ctx, engine.ListRequest{})
-	_, errs["Update"] = e.Update(ctx, engine.UpdateRequest{ID: id, Text: &text})
-	_, errs["Supersede"] = e.Supersede(ctx, engine.SupersedeRequest{ID: id, By: request})
-	_, errs["Forget"] = e.Forget(ctx, engine.ForgetRequest{ID: id})
-	_, errs["Purge"] = e.Purge(ctx, engine.ForgetRequest{ID: id})
-	_, errs["Append"] = e.Append(ctx, engine.AppendRequest{Conversation: "breakfast", Messages: []engine.Message{{Text: text}}})
+	_, errs["Get"] = e.Get(ctx, memory.GetRequest{ID: id})
+	_, errs["List"] = e.List(ctx, memory.ListRequest{})
+	_, errs["Update"] = e.Update(ctx, memory.UpdateRequest{ID: id, Text: &text})
+	_, errs["Supersede"] = e.Supersede(ctx, memory.SupersedeRequest{ID: id, By: request})
+	_, errs["Forget"] = e.Forget(ctx, memory.ForgetRequest{ID: id})
+	_, errs["Purge"] = e.Purge(ctx, memory.ForgetRequest{ID: id})
+	_, errs["Append"] = e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{{Text: text}}})
 	_, errs["Conversations"] = e.Conversations(ctx, "")
-	_, errs["Messages"] = e.Messages(ctx, engine.MessagesRequest{Conversation: "breakfast"})
-	_, errs["Describe"] = e.Describe(ctx, engine.DescribeRequest{ID: id})
-	_, errs["Expand"] = e.Expand(ctx, engine.ExpandRequest{IDs: []string{"sum_none"}})
-	_, errs["ExpandQuery"] = e.ExpandQuery(ctx, engine.ExpandQueryRequest{Prompt: text, Conversation: "breakfast"})
-	_, errs["Grep"] = e.Grep(ctx, engine.GrepRequest{Pattern: text, AllConversations: true})
-	_, errs["CreateGrant"] = e.CreateGrant(ctx, engine.GrantRequest{Conversations: []string{"breakfast"}})
-	_, errs["Recall"] = e.Recall(ctx, engine.RecallQuery{Text: text})
+	_, errs["Messages"] = e.Messages(ctx, conversation.MessagesRequest{Conversation: "breakfast"})
+	_, errs["Describe"] = e.Describe(ctx, lookup.DescribeRequest{ID: id})
+	_, errs["Expand"] = e.Expand(ctx, lookup.ExpandRequest{IDs: []string{"sum_none"}})
+	_, errs["ExpandQuery"] = e.ExpandQuery(ctx, lookup.ExpandQueryRequest{Prompt: text, Conversation: "breakfast"})
+	_, errs["Grep"] = e.Grep(ctx, lookup.GrepRequest{Pattern: text, AllConversations: true})
+	_, errs["CreateGrant"] = e.CreateGrant(ctx, lookup.GrantRequest{Conversations: []string{"breakfast"}})
+	_, errs["Recall"] = e.Recall(ctx, recall.Query{Text: text})
 	_, errs["WeightSets"] = e.WeightSets(ctx)
 	_, errs["Language"] = e.Language(ctx)
 	_, errs["Check"] = e.Check(ctx)
 	_, errs["Stats"] = e.Stats(ctx)
-	_, errs["Export"] = e.Export(ctx, io.Discard, engine.ExportRequest{})
-	_, errs["Import"] = e.Import(ctx, strings.NewReader(`{"text":"imported"}`), engine.ImportRequest{})
-	_, errs["ImportMessages"] = e.ImportMessages(ctx, strings.NewReader(`{"conversation":"c","text":"imported"}`), engine.ImportRequest{})
-	_, errs["RebuildIndex"] = e.RebuildIndex(ctx, engine.RebuildRequest{})
+	_, errs["Export"] = e.Export(ctx, io.Discard, memory.ExportRequest{})
+	_, errs["Import"] = e.Import(ctx, strings.NewReader(`{"text":"imported"}`), interchange.ImportRequest{})
+	_, errs["ImportMessages"] = e.ImportMessages(ctx, strings.NewReader(`{"conversation":"c","text":"imported"}`), interchange.ImportRequest{})
+	_, errs["RebuildIndex"] = e.RebuildIndex(ctx, index.RebuildRequest{})
 	_, errs["Query"] = e.Query(ctx, "SELECT 1", 0)
 	return errs
 }

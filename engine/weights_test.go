@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // TestWeightsStoredBefore: a set stored by a program that knew fewer weights has the rest from the built-in set of its name, else
@@ -18,12 +20,12 @@ func TestWeightsStoredBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transcript, mine := engine.TranscriptWeights(), engine.MemoryWeights()
+	transcript, mine := recall.TranscriptWeights(), recall.MemoryWeights()
 	transcript.Lexical, mine.Lexical, mine.Pool = 0.4, 0.6, 30
 	equal(t, "transcript", transcript, sets["transcript"])
 	equal(t, "mine", mine, sets["mine"])
 	for _, name := range []string{"transcript", "mine"} {
-		if r, err := e.Recall(t.Context(), engine.RecallQuery{Text: "anything", WeightSet: name, Kinds: engine.Kinds()}); err != nil || r.WeightSet != name {
+		if r, err := e.Recall(t.Context(), recall.Query{Text: "anything", WeightSet: name, Kinds: kinds.All()}); err != nil || r.WeightSet != name {
 			t.Errorf("recall with %s: %v, %v", name, r.WeightSet, err)
 		}
 		if err := e.SetWeights(t.Context(), name, sets[name]); err != nil {

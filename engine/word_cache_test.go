@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 // TestWordsOfALongRun: a writer that has looked words up so often that it reads them all knows those of the file from the new ones.
@@ -14,7 +16,7 @@ func TestWordsOfALongRun(t *testing.T) {
 	path := newFile(t)
 	e := openFile(t, path, engine.Options{})
 	say := func(e *engine.Engine, word string) {
-		appended(t, e, engine.AppendRequest{Conversation: "talk", Messages: []engine.Message{{Text: "the heron " + word, SaidAt: noon}}})
+		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "the heron " + word, SaidAt: noon}}})
 	}
 	for i := range 90 {
 		say(e, fmt.Sprint("old", i))
@@ -28,7 +30,7 @@ func TestWordsOfALongRun(t *testing.T) {
 		say(e, fmt.Sprint("old", i))
 	}
 	for word, want := range map[string]int{"old3": 2, "old89": 2, "new0": 1, "new69": 1} {
-		if hits := grepped(t, e, engine.GrepRequest{Conversation: "talk", Pattern: word}).Hits; len(hits) != want {
+		if hits := grepped(t, e, lookup.GrepRequest{Conversation: "talk", Pattern: word}).Hits; len(hits) != want {
 			t.Errorf("%s: %d hits, want %d", word, len(hits), want)
 		}
 	}

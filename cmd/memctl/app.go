@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
@@ -209,9 +210,9 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 // chooseLexical fills in where words are looked up.
 func (a *app) chooseLexical(o *engine.Options) {
 	if o.Lexical == "" {
-		o.Lexical = engine.LexicalBackend(a.lexical)
+		o.Lexical = setup.LexicalBackend(a.lexical)
 	}
-	if o.Lexical == engine.FTSBackend {
+	if o.Lexical == setup.FTSBackend {
 		o.FTS = os.Getenv("MEMCTL_FTS")
 	}
 }

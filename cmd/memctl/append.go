@@ -4,11 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/ids"
 )
 
 func newAppendCommand(a *app) *cobra.Command {
-	var r engine.AppendRequest
-	var m engine.Message
+	var r conversation.AppendRequest
+	var m conversation.Message
 	cmd := &cobra.Command{
 		Use:   "append CONVERSATION TEXT…",
 		Short: "Add a message to a conversation",
@@ -22,7 +24,7 @@ once come in with import --messages.`,
 			if m.Text, err = a.text(args[1:]); err != nil {
 				return err
 			}
-			r.Conversation, r.Agent, r.Messages = args[0], a.agent, []engine.Message{m}
+			r.Conversation, r.Agent, r.Messages = args[0], a.agent, []conversation.Message{m}
 			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore, func(e *engine.Engine) error {
 				result, err := e.Append(cmd.Context(), r)
 				if err != nil {
@@ -40,11 +42,11 @@ once come in with import --messages.`,
 	f.StringVar(&m.Caption, "caption", "", "what a picture that came with it shows")
 	f.StringVar(&m.Key, "key", "", "your own key, for writes that may be repeated")
 	f.Var(dateOf(&m.SaidAt), "time", "when it was said (default now)")
-	complete(cmd, "role", engine.Roles())
+	complete(cmd, "role", conversation.Roles())
 	return cmd
 }
 
-func (a *app) printAppended(r *engine.Appended) error {
+func (a *app) printAppended(r *conversation.Appended) error {
 	document := struct {
 		ConversationID string   `json:"conversation_id"`
 		IDs            []string `json:"ids"`
@@ -62,9 +64,9 @@ func (a *app) printAppended(r *engine.Appended) error {
 			case a.quiet:
 				a.printf("%s\n", id)
 			case r.Added == 0:
-				a.printf("Known already as %s.\n", engine.ShortID(id))
+				a.printf("Known already as %s.\n", ids.Short(id))
 			default:
-				a.printf("Appended %s.\n", engine.ShortID(id))
+				a.printf("Appended %s.\n", ids.Short(id))
 			}
 		}
 	})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func newBenchCommand(a *app) *cobra.Command {
@@ -24,7 +24,7 @@ func newBenchCommand(a *app) *cobra.Command {
 type figures interface{ WriteText(io.Writer) error }
 
 // measure opens the model that --model names, lets do measure with it while a bar shows how far it is, and prints the figures.
-func (a *app) measure(do func(model engine.Embedder, progress func(step string, done, total int)) (figures, error)) error {
+func (a *app) measure(do func(model setup.Embedder, progress func(step string, done, total int)) (figures, error)) error {
 	model, err := openModel(a.model)
 	if err != nil {
 		return err

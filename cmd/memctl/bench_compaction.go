@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/bench"
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func newBenchCompactionCommand(a *app) *cobra.Command {
@@ -26,7 +26,7 @@ how much is there or among what the question expands (reachable_3), how much a p
 			if err := notZero(cmd, "budget", "tail", "chunk", "target", "cap"); err != nil {
 				return err
 			}
-			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (figures, error) {
+			return a.measure(func(model setup.Embedder, progress func(string, int, int)) (figures, error) {
 				c.Embedder, c.Related, c.Progress = model, relatedWords, progress
 				return bench.RunCompaction(cmd.Context(), c)
 			})

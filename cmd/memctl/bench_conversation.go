@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/bench"
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func newBenchConversationCommand(a *app) *cobra.Command {
@@ -22,7 +22,7 @@ for a pattern, and expansion to 4,000 tokens.`,
 			if err := notZero(cmd, "queries", "live"); err != nil {
 				return err
 			}
-			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (figures, error) {
+			return a.measure(func(model setup.Embedder, progress func(string, int, int)) (figures, error) {
 				c.Embedder, c.Progress = model, progress
 				return bench.RunConversation(cmd.Context(), c)
 			})

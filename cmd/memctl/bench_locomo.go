@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/bench"
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func newBenchLocomoCommand(a *app) *cobra.Command {
@@ -64,7 +65,7 @@ conversation at a time and measures on it the set that is best on the others. JS
 			if save != "" && (folds || len(c.Sets) > 1) {
 				return usage("--save %s; allowed with one set of weights", save)
 			}
-			return a.measure(func(model engine.Embedder, progress func(string, int, int)) (_ figures, err error) {
+			return a.measure(func(model setup.Embedder, progress func(string, int, int)) (_ figures, err error) {
 				c.Embedder, c.Related, c.Progress = model, relatedWords, progress
 				if save != "" {
 					var out *os.File
@@ -94,12 +95,12 @@ conversation at a time and measures on it the set that is best on the others. JS
 // benchWeights reads the sets that --weights names.
 func (a *app) benchWeights(names []string) (sets []bench.WeightSet, err error) {
 	for _, name := range names {
-		set := bench.WeightSet{Name: strings.TrimSuffix(filepath.Base(name), ".json"), Weights: engine.TranscriptWeights()}
+		set := bench.WeightSet{Name: strings.TrimSuffix(filepath.Base(name), ".json"), Weights: recall.TranscriptWeights()}
 		switch {
 		case strings.HasSuffix(name, ".json"):
 			err = a.readJSON(name, &set.Weights)
 		case name == "memory":
-			set.Weights = engine.MemoryWeights()
+			set.Weights = recall.MemoryWeights()
 		case name != "transcript":
 			err = usage("weights %q; allowed: memory, transcript or a .json file", name)
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 func newCheckCommand(a *app) *cobra.Command {
@@ -35,7 +36,7 @@ memctl doctor explains them, and repairs most; memctl recover saves what can be 
 	}
 }
 
-func (a *app) printFaults(faults []engine.Fault) {
+func (a *app) printFaults(faults []upkeep.Fault) {
 	if len(faults) == 0 {
 		a.printf("The file is intact.\n")
 		return

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // mostOffered is how many memories a shell offers, the newest.
@@ -58,12 +60,12 @@ func (a *app) conversations(ctx context.Context, e *engine.Engine) (names []stri
 	return names, err
 }
 
-func (a *app) memories(ctx context.Context, e *engine.Engine) (ids []string, err error) {
-	all, err := e.List(ctx, engine.ListRequest{Agent: a.agent, Limit: mostOffered})
+func (a *app) memories(ctx context.Context, e *engine.Engine) (found []string, err error) {
+	all, err := e.List(ctx, memory.ListRequest{Agent: a.agent, Limit: mostOffered})
 	for _, m := range all {
-		ids = append(ids, engine.ShortID(m.ID)+"\t"+line(cmp.Or(m.L0, m.Text), 60))
+		found = append(found, ids.Short(m.ID)+"\t"+line(cmp.Or(m.L0, m.Text), 60))
 	}
-	return ids, err
+	return found, err
 }
 
 // scopes are those that are defined, and those that something is in.

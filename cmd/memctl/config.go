@@ -16,15 +16,15 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/llm"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // config is what the configuration file and the environment say. docs/configuration.md lists every key.
 type config struct {
-	Conversation engine.ConversationOptions `toml:"conversation"`
-	LLM          llmConfig                  `toml:"llm"`
-	Database     databaseConfig             `toml:"database"`
+	Conversation setup.Conversation `toml:"conversation"`
+	LLM          llmConfig          `toml:"llm"`
+	Database     databaseConfig     `toml:"database"`
 
 	file    string            // that was read; "": there is none
 	origins map[string]string // of the keys that are set, such as conversation.timezone: "file", or the name of a variable
@@ -32,14 +32,14 @@ type config struct {
 
 // llmConfig is the table [llm]: the model that writes summaries and answers.
 type llmConfig struct {
-	Provider    string          `toml:"provider"`    // openai or anthropic; "": none
-	BaseURL     string          `toml:"base_url"`    // default the provider's own
-	Model       string          `toml:"model"`       // its name
-	KeyEnv      string          `toml:"key_env"`     // the variable that has the key; default OPENAI_API_KEY or ANTHROPIC_API_KEY
-	Timeout     engine.Duration `toml:"timeout"`     // of one request; default 60s
-	Retries     *int            `toml:"retries"`     // default 2
-	Temperature *float64        `toml:"temperature"` // default the server's
-	Reasoning   bool            `toml:"reasoning"`   // it thinks before it answers
+	Provider    string         `toml:"provider"`    // openai or anthropic; "": none
+	BaseURL     string         `toml:"base_url"`    // default the provider's own
+	Model       string         `toml:"model"`       // its name
+	KeyEnv      string         `toml:"key_env"`     // the variable that has the key; default OPENAI_API_KEY or ANTHROPIC_API_KEY
+	Timeout     setup.Duration `toml:"timeout"`     // of one request; default 60s
+	Retries     *int           `toml:"retries"`     // default 2
+	Temperature *float64       `toml:"temperature"` // default the server's
+	Reasoning   bool           `toml:"reasoning"`   // it thinks before it answers
 }
 
 // databaseConfig is the table [database].
@@ -151,9 +151,9 @@ func (c *config) readEnvironment() error {
 func (c config) resolved() (config, error) {
 	var err error
 	c.Conversation, err = c.Conversation.Resolved()
-	c.Database.Memory = cmp.Or(c.Database.Memory, engine.DefaultMemory)
-	if c.Database.Memory < engine.LeastMemory {
-		err = errors.Join(err, usage("database.memory is %s; allowed: %dMB or more", c.Database.Memory, engine.LeastMemory))
+	c.Database.Memory = cmp.Or(c.Database.Memory, setup.DefaultMemory)
+	if c.Database.Memory < setup.LeastMemory {
+		err = errors.Join(err, usage("database.memory is %s; allowed: %dMB or more", c.Database.Memory, setup.LeastMemory))
 	}
 	return c, err
 }
@@ -222,7 +222,7 @@ var providers = []struct {
 }{{"openai", "OPENAI_API_KEY", llm.OpenAI}, {"anthropic", "ANTHROPIC_API_KEY", llm.Anthropic}}
 
 // open gives the model; nil when none is configured.
-func (c llmConfig) open() (engine.LLM, error) {
+func (c llmConfig) open() (setup.LLM, error) {
 	if c.Provider == "" {
 		if c.Model != "" || c.BaseURL != "" {
 			return nil, usage("llm.provider is missing; allowed: openai, anthropic")

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/ids"
 )
 
 func newConversationCommand(a *app) *cobra.Command {
@@ -53,7 +55,7 @@ func newConversationListCommand(a *app) *cobra.Command {
 	}
 }
 
-func (a *app) printConversations(all []engine.Conversation) {
+func (a *app) printConversations(all []conversation.Conversation) {
 	if len(all) == 0 {
 		a.note("No conversations yet.")
 		return
@@ -64,13 +66,13 @@ func (a *app) printConversations(all []engine.Conversation) {
 		if c.ArchiveCause != "" {
 			archived += " (" + c.ArchiveCause + ")"
 		}
-		t.AppendRow([]any{engine.ShortID(c.ID), line(c.Name, 40), c.Scope, c.Messages, minute(c.LastSaidAt), archived, line(c.Title, 40)})
+		t.AppendRow([]any{ids.Short(c.ID), line(c.Name, 40), c.Scope, c.Messages, minute(c.LastSaidAt), archived, line(c.Title, 40)})
 	}
 	t.Render()
 }
 
 func newConversationShowCommand(a *app) *cobra.Command {
-	var r engine.MessagesRequest
+	var r conversation.MessagesRequest
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show the messages of a conversation",
@@ -101,7 +103,7 @@ func newConversationShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) printMessages(messages []*engine.Message, r engine.MessagesRequest) {
+func (a *app) printMessages(messages []*conversation.Message, r conversation.MessagesRequest) {
 	if len(messages) == 0 {
 		a.note("No messages from number %d on.", r.From)
 	}
@@ -129,13 +131,13 @@ func (a *app) printMessages(messages []*engine.Message, r engine.MessagesRequest
 }
 
 // blockLine is a block that says more than the message's text, on one line.
-func blockLine(b engine.Block) string {
+func blockLine(b conversation.Block) string {
 	switch b.Type {
-	case engine.TextBlock:
+	case conversation.TextBlock:
 		return ""
-	case engine.ToolCallBlock:
+	case conversation.ToolCallBlock:
 		return "→ " + b.Tool + " " + b.Input
-	case engine.ToolResultBlock:
+	case conversation.ToolResultBlock:
 		return "← " + b.Output
 	}
 	return strings.Join(strings.Fields(fmt.Sprintf("[%s] %s %s", b.Type, b.FileName, b.Text)), " ")

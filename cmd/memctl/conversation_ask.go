@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/lookup"
 )
 
 func newConversationAskCommand(a *app) *cobra.Command {
-	var r engine.ExpandQueryRequest
+	var r lookup.ExpandQueryRequest
 	cmd := &cobra.Command{
 		Use:   "ask NAME QUESTION…",
 		Short: "Answer a question from what was said",
@@ -35,7 +36,7 @@ sources: the summary that stands for a message, else the message.`,
 					return err
 				}
 				document := struct {
-					*engine.QueryAnswer
+					*lookup.QueryAnswer
 					ModelErr string `json:"model_error,omitempty"`
 				}{QueryAnswer: v}
 				if v.ModelErr != nil {

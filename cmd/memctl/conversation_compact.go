@@ -9,13 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/ids"
 )
 
 // defaultBudget is the budget of a compaction that names none, in tokens.
 const defaultBudget = 128_000
 
 func newConversationCompactCommand(a *app) *cobra.Command {
-	r := engine.CompactRequest{Budget: defaultBudget}
+	r := compact.Request{Budget: defaultBudget}
 	var pending bool
 	cmd := &cobra.Command{
 		Use:   "compact [NAME]",
@@ -58,30 +60,30 @@ those whose compaction was put off.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar((*string)(&r.Mode), "mode", string(engine.CompactSweep), "sweep, under or leaf")
+	f.StringVar((*string)(&r.Mode), "mode", string(compact.Sweep), "sweep, under or leaf")
 	f.IntVar(&r.Budget, "budget", defaultBudget, "what the model's context holds, in tokens")
 	f.IntVar(&r.Target, "target", 0, "with --mode under: tokens to get below (default the budget)")
 	f.BoolVar(&r.Force, "force", false, "compact although the context is not above its threshold")
 	f.StringVar(&r.Instructions, "instructions", "", "for the summariser")
 	f.BoolVar(&pending, "pending", false, "compact the conversations whose compaction was put off")
-	complete(cmd, "mode", engine.CompactModes())
+	complete(cmd, "mode", compact.Modes())
 	for _, name := range []string{"mode", "budget", "target", "force", "instructions"} {
 		cmd.MarkFlagsMutuallyExclusive("pending", name) // what was put off has its own
 	}
 	return cmd
 }
 
-func (a *app) printPending(done []*engine.Compacted, err error) {
+func (a *app) printPending(done []*compact.Compacted, err error) {
 	if len(done) == 0 && err == nil {
 		a.note("No compaction is due.")
 	}
 	for _, v := range done {
-		a.printf("%s  ", engine.ShortID(v.ConversationID))
+		a.printf("%s  ", ids.Short(v.ConversationID))
 		a.printCompacted(v)
 	}
 }
 
-func (a *app) printCompacted(v *engine.Compacted) {
+func (a *app) printCompacted(v *compact.Compacted) {
 	if !v.Changed {
 		a.printf("Nothing changed: %s. %s.\n", cmp.Or(v.Reason, "nothing to do"), plural(v.TokensAfter, "token", "tokens"))
 		return
@@ -97,13 +99,13 @@ func (a *app) printCompacted(v *engine.Compacted) {
 		if p.Fallback {
 			level += ", fallback"
 		}
-		t.AppendRow([]any{engine.ShortID(p.SummaryID), p.Depth, p.Items, fmt.Sprintf("%d → %d", p.TokensBefore, p.TokensAfter), level})
+		t.AppendRow([]any{ids.Short(p.SummaryID), p.Depth, p.Items, fmt.Sprintf("%d → %d", p.TokensBefore, p.TokensAfter), level})
 	}
 	t.Render()
 }
 
 func newConversationRewriteCommand(a *app) *cobra.Command {
-	var r engine.RewriteRequest
+	var r compact.RewriteRequest
 	var fallbacks bool
 	cmd := &cobra.Command{
 		Use:   "rewrite ID [TEXT…]",
@@ -132,7 +134,7 @@ model; ID is then the conversation, or nothing for all of them.`,
 			}
 			return a.with(cmd.Context(), canWrite|canEmbed|canAsk, func(e *engine.Engine) error {
 				if fallbacks {
-					v, err := e.RetryFallbacks(cmd.Context(), engine.RetryRequest{Conversation: strings.Join(args, ""), Agent: a.agent, Instructions: r.Instructions})
+					v, err := e.RetryFallbacks(cmd.Context(), compact.RetryRequest{Conversation: strings.Join(args, ""), Agent: a.agent, Instructions: r.Instructions})
 					switch {
 					case errors.Is(err, engine.ErrNoLLM):
 						return fmt.Errorf("%w; name one in the configuration, see `memctl config`", err)
@@ -152,7 +154,7 @@ model; ID is then the conversation, or nothing for all of them.`,
 					return err
 				}
 				return a.answer(s, func() {
-					a.printf("%s now has %s for %d.\n%s", engine.ShortID(s.ID), plural(s.Tokens, "token", "tokens"), s.SourceTokens, indent(s.Text, "   ", a.width()))
+					a.printf("%s now has %s for %d.\n%s", ids.Short(s.ID), plural(s.Tokens, "token", "tokens"), s.SourceTokens, indent(s.Text, "   ", a.width()))
 				})
 			})
 		},
@@ -172,12 +174,12 @@ context can be dissolved.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
-				s, err := e.DissolveSummary(cmd.Context(), engine.DissolveRequest{ID: args[0], Agent: a.agent})
+				s, err := e.DissolveSummary(cmd.Context(), compact.DissolveRequest{ID: args[0], Agent: a.agent})
 				if err != nil {
 					return err
 				}
 				return a.answer(s, func() {
-					a.printf("Dissolved %s into %s.\n", engine.ShortID(s.ID), plural(len(s.Sources), "item", "items"))
+					a.printf("Dissolved %s into %s.\n", ids.Short(s.ID), plural(len(s.Sources), "item", "items"))
 				})
 			})
 		},

@@ -4,6 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/kinds"
 )
 
 func newConversationContextCommand(a *app) *cobra.Command {
@@ -18,7 +22,7 @@ budget is chosen from these by assemble.`,
 		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				items, err := e.Context(cmd.Context(), engine.ContextRequest{Conversation: args[0], Agent: a.agent})
+				items, err := e.Context(cmd.Context(), compact.ContextRequest{Conversation: args[0], Agent: a.agent})
 				if err != nil {
 					return err
 				}
@@ -28,7 +32,7 @@ budget is chosen from these by assemble.`,
 	}
 }
 
-func (a *app) printContext(items []engine.ContextItem) {
+func (a *app) printContext(items []compact.ContextItem) {
 	if len(items) == 0 {
 		a.note("The context is empty.")
 		return
@@ -38,8 +42,8 @@ func (a *app) printContext(items []engine.ContextItem) {
 	tokens := 0
 	for _, i := range items {
 		what := i.Role
-		if i.Kind == engine.SummaryKind {
-			what = engine.ShortID(i.Ref)
+		if i.Kind == kinds.Summary {
+			what = ids.Short(i.Ref)
 		}
 		t.AppendRow([]any{i.Ordinal, what, i.Position, i.Tokens, minute(i.EarliestAt), line(i.Text, a.width()-60)})
 		tokens += i.Tokens
@@ -58,7 +62,7 @@ const (
 )
 
 func newConversationAssembleCommand(a *app) *cobra.Command {
-	var r engine.AssembleRequest
+	var r assemble.Request
 	as := textShape
 	cmd := &cobra.Command{
 		Use:   "assemble NAME",
@@ -95,7 +99,7 @@ With --json in place of --as, all figures are printed too.`,
 	return cmd
 }
 
-func (a *app) printAssembled(v *engine.Assembled, as shape) (err error) {
+func (a *app) printAssembled(v *assemble.Assembled, as shape) (err error) {
 	switch as {
 	case openAIShape:
 		err = a.printJSON(v.OpenAI())

@@ -8,11 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newConversationGrepCommand(a *app) *cobra.Command {
-	var r engine.GrepRequest
+	var r lookup.GrepRequest
 	var regex bool
 	cmd := &cobra.Command{
 		Use:   "grep PATTERN [NAME]",
@@ -34,7 +38,7 @@ others of its session key, or without NAME in all.`,
 				r.Conversation = args[1]
 			}
 			if regex {
-				r.Mode = engine.GrepRegex
+				r.Mode = lookup.GrepRegex
 			}
 			return a.asking(cmd.Context(), 0, func(file *share.Reader) error {
 				v, err := share.Grep.Do(cmd.Context(), file, r)
@@ -49,21 +53,21 @@ others of its session key, or without NAME in all.`,
 	f.BoolVar(&regex, "regex", false, "PATTERN is a regular expression")
 	f.BoolVar(&r.IgnoreCase, "ignore-case", false, "the case of letters does not count (that of words never does)")
 	f.Var(wordsOf(&r.Kinds), "kind", "message, summary or memory; repeatable (default message and summary)")
-	f.StringVar((*string)(&r.Words), "words", string(engine.AnyWord), "which words must be there: any or all")
+	f.StringVar((*string)(&r.Words), "words", string(lookup.AnyWord), "which words must be there: any or all")
 	f.StringVar((*string)(&r.Order), "order", "", "relevance or newest")
 	f.Var(dateOf(&r.Since), "since", "said from then on")
 	f.Var(dateOf(&r.Before), "before", "said before")
 	f.IntVar(&r.Limit, "limit", 50, "at most so many of each kind, 1 to 200")
 	f.DurationVar(&r.Deadline, "deadline", 2*time.Second, "then what was found so far is shown")
-	complete(cmd, "kind", engine.Kinds())
-	complete(cmd, "words", []engine.GrepWords{engine.AnyWord, engine.AllWords})
-	complete(cmd, "order", []engine.GrepOrder{engine.ByRelevance, engine.ByNewest})
+	complete(cmd, "kind", kinds.All())
+	complete(cmd, "words", []lookup.GrepWords{lookup.AnyWord, lookup.AllWords})
+	complete(cmd, "order", []lookup.GrepOrder{lookup.ByRelevance, lookup.ByNewest})
 	return cmd
 }
 
-func (a *app) printGrep(v *engine.GrepResult, r engine.GrepRequest) {
+func (a *app) printGrep(v *lookup.GrepResult, r lookup.GrepRequest) {
 	switch {
-	case len(v.Hits) == 0 && r.Mode != engine.GrepRegex && mayBePattern(r.Pattern):
+	case len(v.Hits) == 0 && r.Mode != lookup.GrepRegex && mayBePattern(r.Pattern):
 		a.note("Nothing found. PATTERN was taken for words; --regex finds parts of words, and patterns.")
 	case len(v.Hits) == 0:
 		a.note("Nothing found.")
@@ -72,9 +76,9 @@ func (a *app) printGrep(v *engine.GrepResult, r engine.GrepRequest) {
 		for _, h := range v.Hits {
 			above := ""
 			if h.Summary != "" {
-				above = engine.ShortID(h.Summary)
+				above = ids.Short(h.Summary)
 			}
-			t.AppendRow([]any{engine.ShortID(h.ID), minute(h.At), byline(h.Speaker, h.Role), above, line(h.Snippet, a.width()-55)})
+			t.AppendRow([]any{ids.Short(h.ID), minute(h.At), byline(h.Speaker, h.Role), above, line(h.Snippet, a.width()-55)})
 		}
 		t.Render()
 	}
@@ -89,7 +93,7 @@ func mayBePattern(pattern string) bool {
 }
 
 func newConversationDescribeCommand(a *app) *cobra.Command {
-	var r engine.DescribeRequest
+	var r lookup.DescribeRequest
 	cmd := &cobra.Command{
 		Use:   "describe ID",
 		Short: "Say what an id names",
@@ -117,7 +121,7 @@ and with what expanding each of them costs.`,
 }
 
 func newConversationExpandCommand(a *app) *cobra.Command {
-	r := engine.ExpandRequest{Depth: 3, Messages: true}
+	r := lookup.ExpandRequest{Depth: 3, Messages: true}
 	cmd := &cobra.Command{
 		Use:   "expand ID…",
 		Short: "Print what summaries stand for",
@@ -154,7 +158,7 @@ With --messages=false it stops at the lowest summaries.`,
 }
 
 func newConversationFileCommand(a *app) *cobra.Command {
-	var r engine.ReadLargeFileRequest
+	var r conversation.ReadLargeFileRequest
 	cmd := &cobra.Command{
 		Use:   "file ID",
 		Short: "Read back a large file",

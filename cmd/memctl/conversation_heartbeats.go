@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 func newConversationHeartbeatsCommand(a *app) *cobra.Command {
@@ -17,7 +18,7 @@ recall; grep and expand still find it.`,
 		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
-				ids, err := e.PruneHeartbeats(cmd.Context(), engine.PruneHeartbeatsRequest{Conversation: args[0], Agent: a.agent})
+				ids, err := e.PruneHeartbeats(cmd.Context(), conversation.PruneHeartbeatsRequest{Conversation: args[0], Agent: a.agent})
 				if err != nil {
 					return err
 				}

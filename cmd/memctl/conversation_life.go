@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/ids"
 )
 
 func newConversationNewCommand(a *app) *cobra.Command {
@@ -21,7 +23,7 @@ of it can still be found and expanded. --retain says from which depth on summari
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r := engine.NewSessionRequest{Conversation: args[0], Agent: a.agent, RetainDepth: given(cmd, "retain", retain)}
+			r := conversation.NewSessionRequest{Conversation: args[0], Agent: a.agent, RetainDepth: given(cmd, "retain", retain)}
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
 				v, err := e.NewSession(cmd.Context(), r)
 				if err != nil {
@@ -55,8 +57,8 @@ expanded.`, (*engine.Engine).Archive)
 }
 
 // endCommand makes a command that archives a conversation by one of the engine's verbs.
-func (a *app) endCommand(use, short, long string, do func(*engine.Engine, context.Context, engine.ArchiveRequest) (*engine.Ended, error)) *cobra.Command {
-	var r engine.ArchiveRequest
+func (a *app) endCommand(use, short, long string, do func(*engine.Engine, context.Context, conversation.ArchiveRequest) (*conversation.Ended, error)) *cobra.Command {
+	var r conversation.ArchiveRequest
 	verb, _, _ := strings.Cut(use, " ")
 	cmd := &cobra.Command{
 		Use:               use,
@@ -76,24 +78,24 @@ func (a *app) endCommand(use, short, long string, do func(*engine.Engine, contex
 			})
 		},
 	}
-	cmd.Flags().StringVar((*string)(&r.Cause), "cause", string(engine.ManualReset), "why")
-	complete(cmd, "cause", engine.ArchiveCauses())
+	cmd.Flags().StringVar((*string)(&r.Cause), "cause", string(conversation.ManualReset), "why")
+	complete(cmd, "cause", conversation.ArchiveCauses())
 	return cmd
 }
 
-func (a *app) printEnded(v *engine.Ended) {
+func (a *app) printEnded(v *conversation.Ended) {
 	switch {
 	case v.Skipped != "":
 		a.printf("Nothing was done: %s.\n", v.Skipped)
 	case v.Fresh:
-		a.printf("%s is empty and goes on.\n", engine.ShortID(v.ConversationID))
+		a.printf("%s is empty and goes on.\n", ids.Short(v.ConversationID))
 	case v.Already:
-		a.printf("%s was archived before.\n", engine.ShortID(v.ConversationID))
+		a.printf("%s was archived before.\n", ids.Short(v.ConversationID))
 	default:
-		a.printf("Archived %s; %s left the context.\n", engine.ShortID(v.ConversationID), plural(v.Messages, "message", "messages"))
+		a.printf("Archived %s; %s left the context.\n", ids.Short(v.ConversationID), plural(v.Messages, "message", "messages"))
 	}
 	if v.Successor != "" {
-		a.printf("%s takes its place.\n", engine.ShortID(v.Successor))
+		a.printf("%s takes its place.\n", ids.Short(v.Successor))
 	}
 }
 

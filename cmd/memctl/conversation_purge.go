@@ -7,13 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // mostDays is about a hundred years; a time.Duration has no room for three hundred.
 const mostDays = 36_500
 
 func newConversationPruneCommand(a *app) *cobra.Command {
-	var r engine.PruneSetAsideRequest
+	var r compact.PruneSetAsideRequest
 	var days int
 	var shred bool
 	cmd := &cobra.Command{
@@ -58,12 +60,12 @@ away, unless --reason names others. Of each its number, role, keys and times sta
 	f.BoolVar(&r.DryRun, "dry-run", false, "only count")
 	shredFlag(cmd, &shred)
 	cmd.MarkFlagRequired("days")
-	complete(cmd, "reason", slices.DeleteFunc(engine.SetAsides(), func(s engine.SetAside) bool { return s == engine.AsidePurged }))
+	complete(cmd, "reason", slices.DeleteFunc(conversation.SetAsides(), func(s conversation.SetAside) bool { return s == conversation.AsidePurged }))
 	return cmd
 }
 
 func newConversationPurgeCommand(a *app) *cobra.Command {
-	var r engine.PurgeMessagesRequest
+	var r compact.PurgeMessagesRequest
 	var all, shred bool
 	cmd := &cobra.Command{
 		Use:   "purge NAME [ID…]",
@@ -82,7 +84,7 @@ its bytes has what was purged.`,
 			}
 			r.Conversation, r.IDs, r.Agent = args[0], args[1:], a.agent
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) (err error) {
-				var v *engine.Purged
+				var v *compact.Purged
 				if all {
 					v, err = e.PurgeConversation(cmd.Context(), r.Conversation, r.Agent)
 				} else {

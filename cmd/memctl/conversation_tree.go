@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/ids"
 )
 
 func newConversationTreeCommand(a *app) *cobra.Command {
@@ -22,7 +24,7 @@ is marked with an asterisk: that is what a model is shown.`,
 		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				t, err := e.SummaryTree(cmd.Context(), engine.TreeRequest{Conversation: args[0], Agent: a.agent})
+				t, err := e.SummaryTree(cmd.Context(), compact.TreeRequest{Conversation: args[0], Agent: a.agent})
 				if err != nil {
 					return err
 				}
@@ -34,13 +36,13 @@ is marked with an asterisk: that is what a model is shown.`,
 	return cmd
 }
 
-func (a *app) printTree(t *engine.Tree, texts bool) {
+func (a *app) printTree(t *compact.Tree, texts bool) {
 	a.printf("%s  %s, %s in the context\n", printable(t.Conversation.Name), plural(t.Conversation.Messages, "message", "messages"),
 		plural(t.Tokens, "token", "tokens"))
 	a.printNodes(t.Nodes, "", texts)
 }
 
-func (a *app) printNodes(nodes []*engine.TreeNode, margin string, texts bool) {
+func (a *app) printNodes(nodes []*compact.TreeNode, margin string, texts bool) {
 	for i, n := range nodes {
 		branch, below := "├─ ", "│  "
 		if i == len(nodes)-1 {
@@ -55,7 +57,7 @@ func (a *app) printNodes(nodes []*engine.TreeNode, margin string, texts bool) {
 }
 
 // nodeLine is a summary, or a run of messages, on one line.
-func nodeLine(n *engine.TreeNode) string {
+func nodeLine(n *compact.TreeNode) string {
 	seqs := fmt.Sprintf("%d–%d", n.FirstSeq, n.LastSeq)
 	if n.FirstSeq == n.LastSeq {
 		seqs = fmt.Sprint(n.FirstSeq)
@@ -72,7 +74,7 @@ func nodeLine(n *engine.TreeNode) string {
 	if s.Fallback {
 		level += ", fallback"
 	}
-	return fmt.Sprintf("%s %s  depth %d  %s  %d tokens for %d  %s  %s", mark, engine.ShortID(s.ID), s.Depth, seqs, s.Tokens, s.SourceTokens,
+	return fmt.Sprintf("%s %s  depth %d  %s  %d tokens for %d  %s  %s", mark, ids.Short(s.ID), s.Depth, seqs, s.Tokens, s.SourceTokens,
 		stretch(n.EarliestAt, n.LatestAt), level)
 }
 

@@ -17,6 +17,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/testdata/demo"
 )
@@ -69,17 +73,17 @@ type played struct {
 type demoAnswer struct {
 	Question     string       `json:"question"`
 	Milliseconds float64      `json:"milliseconds"`
-	Hits         []engine.Hit `json:"hits"`
+	Hits         []recall.Hit `json:"hits"`
 	Words        [][]string   `json:"words"` // of the question, that each hit has
 }
 
 // demoQuestion is a line of questions.jsonl.
 type demoQuestion struct {
-	Question     string        `json:"question"`
-	Kinds        []engine.Kind `json:"kinds"`
-	Scope        string        `json:"scope"`
-	Conversation string        `json:"conversation"`
-	Demo         bool          `json:"demo"`
+	Question     string       `json:"question"`
+	Kinds        []kinds.Kind `json:"kinds"`
+	Scope        string       `json:"scope"`
+	Conversation string       `json:"conversation"`
+	Demo         bool         `json:"demo"`
 }
 
 func (a *app) playDemo(ctx context.Context, path string) (*played, error) {
@@ -127,13 +131,13 @@ func play(ctx context.Context, e *engine.Engine) (d *played, err error) {
 	return d, nil
 }
 
-func demoImport(ctx context.Context, name string, read func(context.Context, io.Reader, engine.ImportRequest) (*engine.Imported, error)) (int, error) {
+func demoImport(ctx context.Context, name string, read func(context.Context, io.Reader, interchange.ImportRequest) (*interchange.Imported, error)) (int, error) {
 	in, err := demo.Files.Open(name)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
-	result, err := read(ctx, in, engine.ImportRequest{})
+	result, err := read(ctx, in, interchange.ImportRequest{})
 	if err != nil {
 		return 0, err
 	}
@@ -163,7 +167,7 @@ func demoQuestions() (questions []demoQuestion, err error) {
 
 // ask recalls, and finds out which words of the question each hit has.
 func ask(ctx context.Context, e *engine.Engine, q demoQuestion) (demoAnswer, error) {
-	r := engine.RecallQuery{Text: q.Question, Kinds: q.Kinds, Limit: demoHits}
+	r := recall.Query{Text: q.Question, Kinds: q.Kinds, Limit: demoHits}
 	if q.Scope != "" {
 		r.Scopes = []string{q.Scope}
 	}
@@ -185,8 +189,8 @@ func ask(ctx context.Context, e *engine.Engine, q demoQuestion) (demoAnswer, err
 	}
 	for _, h := range result.Hits {
 		said := h.Speaker + " " + h.CreatedAt.Format("2 January 2006") + " " + h.Text
-		if h.Kind == engine.MemoryKind {
-			m, err := e.Get(ctx, engine.GetRequest{ID: h.ID})
+		if h.Kind == kinds.Memory {
+			m, err := e.Get(ctx, memory.GetRequest{ID: h.ID})
 			if err != nil {
 				return demoAnswer{}, err
 			}
@@ -237,7 +241,7 @@ func (a *app) printDemo(d *played, keep string) {
 }
 
 // demoHit shows the first hit with its reasons, and the others on a line each.
-func (a *app) demoHit(i int, h engine.Hit, words []string) string {
+func (a *app) demoHit(i int, h recall.Hit, words []string) string {
 	if i > 0 {
 		return fmt.Sprintf("   %d  %s\n", i+1, line(fmt.Sprintf("%.2f  %s", h.Score, h.Text), a.width()-8))
 	}

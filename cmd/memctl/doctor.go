@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 func newDoctorCommand(a *app) *cobra.Command {
-	var r engine.DoctorRequest
+	var r upkeep.DoctorRequest
 	var shred bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -63,7 +64,7 @@ The exit code is 1 when faults are there, or with --apply when some are left.`,
 				if r.Apply {
 					rest = d.Left
 				}
-				if slices.ContainsFunc(rest, func(f engine.Finding) bool { return !f.Harmless }) {
+				if slices.ContainsFunc(rest, func(f upkeep.Finding) bool { return !f.Harmless }) {
 					return errReported
 				}
 				return nil
@@ -78,7 +79,7 @@ The exit code is 1 when faults are there, or with --apply when some are left.`,
 	return cmd
 }
 
-func (a *app) printDiagnosis(d *engine.Diagnosis, applied bool) {
+func (a *app) printDiagnosis(d *upkeep.Diagnosis, applied bool) {
 	if len(d.Findings) == 0 {
 		a.printf("The file is intact.\n")
 		return
@@ -106,7 +107,7 @@ func (a *app) printDiagnosis(d *engine.Diagnosis, applied bool) {
 	a.printFindings(d.Left)
 }
 
-func (a *app) printFindings(all []engine.Finding) {
+func (a *app) printFindings(all []upkeep.Finding) {
 	for _, f := range all {
 		mark := " "
 		if f.Repairable {

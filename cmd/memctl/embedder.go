@@ -10,7 +10,7 @@ import (
 	"github.com/mallardmem/mallard/embed/hugot"
 	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/static"
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // What runs the graph of a folder.
@@ -21,7 +21,7 @@ const (
 
 // embedder is an open embedding model; without one, Embedder is nil.
 type embedder struct {
-	engine.Embedder
+	setup.Embedder
 	runtime string // what runs a folder's graph; "" for tables, which have none
 }
 

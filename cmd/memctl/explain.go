@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -15,13 +16,13 @@ import (
 const widestExplanation = 120
 
 // printExplanation says in words why the hits are hits.
-func (a *app) printExplanation(r *engine.RecallResult) {
+func (a *app) printExplanation(r *recall.Result) {
 	a.printf("%s", a.asked(r))
 	if len(r.Hits) == 0 {
 		a.printf("\nNothing found.\n")
 	}
 	for i, h := range r.Hits {
-		a.printf("\n%d  %.3f  %s  %s  %s\n", i+1, h.Score, engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)))
+		a.printf("\n%d  %.3f  %s  %s  %s\n", i+1, h.Score, ids.Short(h.ID), day(h.CreatedAt), printable(from(h)))
 		a.printf("%s", a.sentence("“"+line(h.Text, 3*a.explained())+"”"))
 		for _, s := range sentences(h.Signals, h.Explanation) {
 			a.printf("%s", a.sentence(s))
@@ -46,7 +47,7 @@ func (a *app) sentence(s string) string {
 }
 
 // asked says what the question was taken for.
-func (a *app) asked(r *engine.RecallResult) string {
+func (a *app) asked(r *recall.Result) string {
 	parts := []string{fmt.Sprintf("Mode %s, weights %s, %s ms.", r.Mode, cmp.Or(r.WeightSet, "of the query"), milliseconds(r.Trace.Duration))}
 	if len(r.Words) > 0 {
 		parts = append(parts, fmt.Sprintf("Words, among %s: %s.", plural(r.Words[0].Of, "document", "documents"), joined(r.Words, rarity)))
@@ -79,7 +80,7 @@ func span(p text.Period) string {
 }
 
 // rarity says how rare a word is.
-func rarity(w engine.QuestionWord) string {
+func rarity(w recall.QuestionWord) string {
 	if w.Documents == 0 {
 		return w.Word + " nowhere"
 	}
@@ -95,7 +96,7 @@ func joined[T any](list []T, say func(T) string) string {
 }
 
 // sentences give the reasons for a hit.
-func sentences(c engine.Candidate, x *engine.Explanation) (all []string) {
+func sentences(c recall.Candidate, x *recall.Explanation) (all []string) {
 	if x.Speaker != nil && x.Speaker.Name == x.Speaker.Asked {
 		all = append(all, fmt.Sprintf("Said by %s, whom the question names.", byline(x.Speaker.Name, "")))
 	} else if x.Speaker != nil {
@@ -115,19 +116,19 @@ func sentences(c engine.Candidate, x *engine.Explanation) (all []string) {
 			all = append(all, places[n.Step]+": "+said(n, what))
 		}
 	}
-	if i := slices.IndexFunc(x.Shares, func(s engine.Share) bool { return s.Name == "vector" }); i >= 0 && x.Shares[i].Weight == 0 && x.Shares[i].Value != nil {
+	if i := slices.IndexFunc(x.Shares, func(s recall.Share) bool { return s.Name == "vector" }); i >= 0 && x.Shares[i].Weight == 0 && x.Shares[i].Value != nil {
 		all = append(all, "Its words fit so well that they count alone, without the meaning.")
 	}
 	if c.Asks {
 		all = append(all, "It ends with a question.")
 	}
 	if x.Alike != nil {
-		all = append(all, fmt.Sprintf("Says nearly the same as %s (cosine %.2f), so it stands behind the others.", engine.ShortID(x.Alike.ID), x.Alike.Cosine))
+		all = append(all, fmt.Sprintf("Says nearly the same as %s (cosine %.2f), so it stands behind the others.", ids.Short(x.Alike.ID), x.Alike.Cosine))
 	}
 	return all
 }
 
-func dateSentence(d *engine.DateFit) string {
+func dateSentence(d *recall.DateFit) string {
 	at := d.At.Format("2 January 2006")
 	if d.Days == 0 {
 		return fmt.Sprintf("%s is inside “%s”.", at, d.Phrase)
@@ -136,7 +137,7 @@ func dateSentence(d *engine.DateFit) string {
 }
 
 // hitWord says what a word of the question is worth.
-func hitWord(w engine.HitWord) string {
+func hitWord(w recall.HitWord) string {
 	s := fmt.Sprintf("%s (%s, %.1f points", w.Word, rareIn(w.QuestionWord), w.Points)
 	switch {
 	case len(w.Through) > 0 && w.Frequency == 0:
@@ -149,7 +150,7 @@ func hitWord(w engine.HitWord) string {
 	return s + ")"
 }
 
-func rareIn(w engine.QuestionWord) string {
+func rareIn(w recall.QuestionWord) string {
 	if w.Documents == 0 {
 		return "written nowhere"
 	}
@@ -160,7 +161,7 @@ func rareIn(w engine.QuestionWord) string {
 const telling = 0.1
 
 // brings says what a neighbour brings; nothing, if that is little.
-func brings(n engine.Neighbour, c engine.Candidate) string {
+func brings(n recall.Neighbour, c recall.Candidate) string {
 	var parts []string
 	if n.Raw != nil && c.Raw != nil && n.Share**n.Raw >= telling**c.Raw {
 		parts = append(parts, fmt.Sprintf("%.1f points of words", *n.Raw))
@@ -178,7 +179,7 @@ func brings(n engine.Neighbour, c engine.Candidate) string {
 var places = map[int]string{-2: "Two before it", -1: "Just before it", 1: "Just after it", 2: "Two after it"}
 
 // said is who said a neighbour, and what, and what that brings.
-func said(n engine.Neighbour, brings string) string {
+func said(n recall.Neighbour, brings string) string {
 	s := strings.TrimSpace(fmt.Sprintf("%s “%s”", byline(n.Speaker, ""), n.Snippet))
 	if brings == "" {
 		return s
@@ -193,7 +194,7 @@ var signalNames = map[string]string{
 }
 
 // bars draws one bar for each signal that counted: full blocks for what it brought, light ones for what more it could have.
-func bars(shares []engine.Share, width int) string {
+func bars(shares []recall.Share, width int) string {
 	most, fused := 0.0, 0.0
 	for _, s := range shares {
 		most, fused = max(most, math.Abs(s.Weight), math.Abs(s.Points)), fused+s.Points
@@ -234,7 +235,7 @@ func bar(columns float64) string {
 }
 
 // stages says what came after fusion; nothing, if nothing did.
-func stages(c engine.Candidate) string {
+func stages(c recall.Candidate) string {
 	var parts []string
 	before := c.Fused
 	for _, s := range []struct {
@@ -253,15 +254,15 @@ func stages(c engine.Candidate) string {
 }
 
 // drops says in a line what the stages took away.
-func drops(r *engine.RecallResult) string {
+func drops(r *recall.Result) string {
 	return fmt.Sprintf("Not shown: %s. --trace shows every stage, --why-not ID follows one document.",
-		joined(r.Trace.Drops, func(d engine.Drop) string { return fmt.Sprintf("%d of %d at %s", d.Dropped, d.Before, d.Stage) }))
+		joined(r.Trace.Drops, func(d recall.Drop) string { return fmt.Sprintf("%d of %d at %s", d.Dropped, d.Before, d.Stage) }))
 }
 
 // printWhyNot says what became of the document that was missed.
-func (a *app) printWhyNot(r *engine.RecallResult) {
+func (a *app) printWhyNot(r *recall.Result) {
 	w := r.WhyNot
-	a.printf("%s  %s\n", engine.ShortID(w.ID), line(w.Text, a.explained()-12))
+	a.printf("%s  %s\n", ids.Short(w.ID), line(w.Text, a.explained()-12))
 	reason := w.Reason
 	switch w.Stage {
 	case "":
@@ -272,7 +273,7 @@ func (a *app) printWhyNot(r *engine.RecallResult) {
 	}
 	a.printf("%s", a.sentence(reason))
 	if len(w.Gaps) > 0 {
-		a.printf("%s", a.sentence("Behind the last hit by "+joined(w.Gaps[:min(len(w.Gaps), 3)], func(g engine.Gap) string {
+		a.printf("%s", a.sentence("Behind the last hit by "+joined(w.Gaps[:min(len(w.Gaps), 3)], func(g recall.Gap) string {
 			return fmt.Sprintf("%s (%.3f)", signalNames[g.Name], g.Points)
 		})+"."))
 	}

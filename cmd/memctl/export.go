@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func newExportCommand(a *app) *cobra.Command {
-	var r engine.ExportRequest
+	var r memory.ExportRequest
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write all memories as JSON Lines",
@@ -43,7 +44,7 @@ standard output or to a file. The file is there when it is complete, never a par
 	return cmd
 }
 
-func exportFile(ctx context.Context, e *engine.Engine, name string, r engine.ExportRequest) (n int, err error) {
+func exportFile(ctx context.Context, e *engine.Engine, name string, r memory.ExportRequest) (n int, err error) {
 	err = writeFile(name, func(w io.Writer) error {
 		n, err = e.Export(ctx, w, r)
 		return err

@@ -4,10 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func newForgetCommand(a *app) *cobra.Command {
-	var r engine.ForgetRequest
+	var r memory.ForgetRequest
 	var purge, shred bool
 	cmd := &cobra.Command{
 		Use:   "forget ID",
@@ -35,7 +37,7 @@ bytes has what was purged (memctl doctor --shred does the same later, once for m
 					return err
 				}
 				return a.answerShredding(cmd.Context(), e, shred, map[string]any{"id": m.ID, "purged": purge}, func() {
-					a.printf("%s %s: %s\n", done, engine.ShortID(m.ID), line(m.Level(engine.Abstract), a.width()-20))
+					a.printf("%s %s: %s\n", done, ids.Short(m.ID), line(m.Level(memory.Abstract), a.width()-20))
 				})
 			})
 		},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
@@ -21,7 +21,7 @@ func newGetCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeArgs(a.memories, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.asking(cmd.Context(), 0, func(r *share.Reader) error {
-				m, err := share.Get.Do(cmd.Context(), r, engine.GetRequest{ID: args[0], Agent: a.agent})
+				m, err := share.Get.Do(cmd.Context(), r, memory.GetRequest{ID: args[0], Agent: a.agent})
 				if err != nil {
 					return err
 				}
@@ -32,7 +32,7 @@ func newGetCommand(a *app) *cobra.Command {
 }
 
 // printMemory shows a memory as a sheet: what it says, then what is known about it.
-func (a *app) printMemory(m *engine.Memory) {
+func (a *app) printMemory(m *memory.Memory) {
 	a.printf("%s\n", indent(m.Text, "", a.width()))
 	if m.L1 != "" {
 		a.printf("%s\n", indent(m.L1, "  ", a.width()))

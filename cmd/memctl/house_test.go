@@ -20,6 +20,12 @@ const (
 	mostLines = 500
 )
 
+// ground is what every room above it may use, and rooms are those that the engine is made of.
+const (
+	ground = "engine/internal/fault engine/internal/duck engine/ids engine/kinds engine/setup engine/text engine/window"
+	rooms  = "sql " + ground + " engine/payload engine/scope engine/query engine/index engine/interchange engine/memory engine/recall engine/conversation engine/compact engine/assemble engine/lookup engine/upkeep engine/salvage"
+)
+
 // house says who may import what of this module; the first rule whose pattern fits a package counts. In patterns "*" is one
 // name of a path. Providers are all below embed and rerank.
 var house = []struct{ of, may string }{
@@ -30,18 +36,34 @@ var house = []struct{ of, may string }{
 	{"engine/internal/duckfile", ""},
 	{"engine/internal/fault", ""},
 	{"engine/internal/door", "sql engine/internal/fault"},
-	{"engine/scope", "engine/internal/fault"},
+	{"engine/kinds", ""},
+	{"engine/ids", ""},
 	{"engine/llm", ""},
 	{"engine/prompts", ""},
-	{"engine", "sql engine/internal/door engine/internal/duckfile engine/internal/fault engine/scope engine/window engine/text engine/vec engine/prompts"},
-	{"engine/faulttest", "engine engine/enginetest engine/scope"},
-	{"engine/*", "engine engine/scope"},
+	{"engine/setup", "engine/internal/fault engine/ids engine/text"},
+	{"engine/interchange", "engine/internal/fault"},
+	{"engine/internal/duck", "sql engine/internal/duckfile engine/internal/fault engine/ids engine/setup"},
+	{"engine/payload", "engine/internal/fault engine/internal/duck engine/internal/duckfile engine/setup"},
+	{"engine/scope", "engine/internal/fault engine/internal/duck"},
+	{"engine/query", "sql engine/internal/fault engine/internal/door engine/internal/duck"},
+	{"engine/index", "sql engine/internal/fault engine/internal/duck engine/kinds engine/setup engine/text"},
+	{"engine/memory", "sql " + ground + " engine/index engine/interchange engine/scope"},
+	{"engine/recall", "sql " + ground + " engine/index engine/memory engine/scope engine/vec"},
+	{"engine/conversation", "sql " + ground + " engine/index engine/interchange engine/payload engine/scope engine/prompts"},
+	{"engine/compact", "sql " + ground + " engine/index engine/payload engine/scope engine/conversation engine/prompts"},
+	{"engine/assemble", "sql " + ground + " engine/index engine/recall engine/conversation engine/compact engine/prompts"},
+	{"engine/lookup", "sql " + ground + " engine/index engine/memory engine/scope engine/recall engine/conversation engine/compact engine/assemble engine/prompts"},
+	{"engine/upkeep", "sql " + ground + " engine/index engine/payload engine/conversation engine/compact engine/internal/duckfile"},
+	{"engine/salvage", "sql " + ground + " engine/index engine/payload engine/upkeep engine/internal/duckfile"},
+	{"engine", rooms},
+	{"engine/faulttest", "engine engine/enginetest " + rooms},
+	{"engine/*", "engine " + rooms},
 	{"embed/wordpiece", ""},
 	{"embed/distill", "embed/static embed/wordpiece"},
 	{"embed/*", "embed/wordpiece"},
 	{"rerank/*", "embed/wordpiece"},
-	{"bench", "bench/* engine engine/window engine/text engine/vec engine/llm embed/* rerank/*"},
-	{"bench/*", "bench bench/* engine engine/window engine/text engine/vec engine/llm embed/* rerank/*"},
+	{"bench", "bench/* engine engine/* embed/* rerank/*"},
+	{"bench/*", "bench bench/* engine engine/* embed/* rerank/*"},
 	{"testdata/demo", ""},
 	{"cmd/memctl", "engine engine/* embed/* rerank/* bench bench/* testdata/demo"},
 }

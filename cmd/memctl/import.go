@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/interchange"
 )
 
 func newImportCommand(a *app) *cobra.Command {
-	var r engine.ImportRequest
+	var r interchange.ImportRequest
 	var messages bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -78,7 +79,7 @@ line with a fault is left out and reported, and the exit code is 1.`,
 	return cmd
 }
 
-func (a *app) printImported(r *engine.Imported, what [2]string, dryRun bool) {
+func (a *app) printImported(r *interchange.Imported, what [2]string, dryRun bool) {
 	for _, fault := range r.Faults {
 		a.printf("line %d: %s\n", fault.Line, printable(fault.Err))
 	}

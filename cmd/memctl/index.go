@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/index"
 )
 
 func newIndexCommand(a *app) *cobra.Command {
@@ -20,7 +21,7 @@ func newIndexCommand(a *app) *cobra.Command {
 }
 
 func newIndexRebuildCommand(a *app) *cobra.Command {
-	var r engine.RebuildRequest
+	var r index.RebuildRequest
 	var o engine.Options
 	cmd := &cobra.Command{
 		Use:   "rebuild",

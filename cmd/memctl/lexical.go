@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func newLexicalCommand(a *app) *cobra.Command {
@@ -24,7 +27,7 @@ one that DuckDB has installed, else it comes from the network.`,
 }
 
 func newLexicalCheckCommand(a *app) *cobra.Command {
-	var r engine.CheckLexicalRequest
+	var r recall.CheckLexicalRequest
 	var questions string
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -43,7 +46,7 @@ missing or stale. The exit code is 1 when scores differ by more than a millionth
 					return err
 				}
 			}
-			return a.withOptions(cmd.Context(), canWrite, engine.Options{Lexical: engine.FTSBackend}, func(e *engine.Engine) error {
+			return a.withOptions(cmd.Context(), canWrite, engine.Options{Lexical: setup.FTSBackend}, func(e *engine.Engine) error {
 				result, err := e.CheckLexical(cmd.Context(), r)
 				if err != nil {
 					return err
@@ -84,7 +87,7 @@ func (a *app) lines(name string) ([]string, error) {
 	return all, nil
 }
 
-func (a *app) printLexicalCheck(x *engine.LexicalCheck) {
+func (a *app) printLexicalCheck(x *recall.LexicalCheck) {
 	a.printf("%s, %s of %s; greatest relative difference %.1e\n", plural(x.Questions, "question", "questions"), plural(x.Scores, "score", "scores"),
 		plural(x.Documents, "document", "documents"), x.Difference)
 	a.printf("postings %s ms, fts %s ms\n", milliseconds(x.PostingsTime), milliseconds(x.FTSTime))
@@ -92,7 +95,7 @@ func (a *app) printLexicalCheck(x *engine.LexicalCheck) {
 		t := a.table("kind", "id", "postings", "fts", "question")
 		right(t, "postings", "fts")
 		for _, d := range x.Differing {
-			t.AppendRow([]any{d.Kind, engine.ShortID(d.ID), fmt.Sprintf("%.6f", d.Postings), fmt.Sprintf("%.6f", d.FTS), line(d.Question, 60)})
+			t.AppendRow([]any{d.Kind, ids.Short(d.ID), fmt.Sprintf("%.6f", d.Postings), fmt.Sprintf("%.6f", d.FTS), line(d.Question, 60)})
 		}
 		t.Render()
 	}

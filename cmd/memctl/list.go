@@ -3,12 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newListCommand(a *app) *cobra.Command {
-	var r engine.ListRequest
+	var r memory.ListRequest
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List memories, newest first",
@@ -44,14 +45,14 @@ func newListCommand(a *app) *cobra.Command {
 	f.Var(dateOf(&r.Until), "until", "created before")
 	f.IntVar(&r.Limit, "limit", 20, "at most so many, 1 to 100000")
 	f.IntVar(&r.Offset, "offset", 0, "leave out so many first")
-	complete(cmd, "category", engine.Categories())
-	complete(cmd, "tier", engine.Tiers())
-	complete(cmd, "state", engine.States())
+	complete(cmd, "category", memory.Categories())
+	complete(cmd, "tier", memory.Tiers())
+	complete(cmd, "state", memory.States())
 	complete(cmd, "standing", []string{"current", "superseded", "expired", "forgotten", "any"})
 	return cmd
 }
 
-func (a *app) printMemories(memories []*engine.Memory, r engine.ListRequest) {
+func (a *app) printMemories(memories []*memory.Memory, r memory.ListRequest) {
 	if len(memories) == 0 {
 		a.note("No memories match.")
 		return
@@ -62,14 +63,14 @@ func (a *app) printMemories(memories []*engine.Memory, r engine.ListRequest) {
 		used = max(used, len(m.Scope))
 	}
 	for _, m := range memories {
-		what := m.Level(engine.Abstract)
+		what := m.Level(memory.Abstract)
 		switch {
 		case !m.RetiredAt.IsZero():
 			what = "[forgotten] " + what
 		case m.SupersededBy != "":
 			what = "[superseded] " + what
 		}
-		t.AppendRow([]any{engine.ShortID(m.ID), day(m.CreatedAt), m.Scope, m.Category, m.Tier, line(what, a.width()-used-48)})
+		t.AppendRow([]any{ids.Short(m.ID), day(m.CreatedAt), m.Scope, m.Category, m.Tier, line(what, a.width()-used-48)})
 	}
 	t.Render()
 	if len(memories) == r.Limit {

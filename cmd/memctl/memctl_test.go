@@ -18,6 +18,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
 )
 
 func TestMain(m *testing.M) {
@@ -137,7 +138,7 @@ func anotherModel() {
 	ctx := context.Background()
 	e, err := engine.Open(ctx, os.Args[1], engine.Options{Embedder: enginetest.Words{}, ReplaceModel: true})
 	exitOn(err)
-	_, err = e.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true})
+	_, err = e.RebuildIndex(ctx, index.RebuildRequest{Vectors: true})
 	exitOn(errors.Join(err, e.Close()))
 }
 

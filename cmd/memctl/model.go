@@ -15,6 +15,7 @@ import (
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/embed/wordpiece"
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 func newModelCommand(a *app) *cobra.Command {
@@ -52,7 +53,7 @@ graph here; and which model the file's vectors are from.`,
 				return err
 			}
 			models = append([]modelEntry{{Name: "static", Kind: "built in"}}, models...)
-			var stats engine.Stats
+			var stats upkeep.Stats
 			err = a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				s, err := e.Stats(cmd.Context())
 				if s != nil {

@@ -5,12 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newRecallCommand(a *app) *cobra.Command {
-	var q engine.RecallQuery
+	var q recall.Query
 	var weights string
 	var prompt, trace bool
 	cmd := &cobra.Command{
@@ -48,7 +51,7 @@ signals, what was dropped where, and how long each stage took.
 			explain := q.Explain
 			q.Explain = explain || trace
 			how := canEmbed
-			if q.Mode == engine.LexicalMode {
+			if q.Mode == recall.LexicalMode {
 				how = 0
 			}
 			return a.asking(cmd.Context(), how, func(r *share.Reader) error {
@@ -76,7 +79,7 @@ signals, what was dropped where, and how long each stage took.
 	f.IntVar(&q.Limit, "limit", 10, "at most so many, 1 to 1000")
 	f.Float64Var(&q.MinScore, "min-score", 0, "only hits of this score or more, 0 to 1")
 	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
-	f.StringVar((*string)(&q.Level), "level", string(engine.Abstract), "how much of each text: l0, l1 or full")
+	f.StringVar((*string)(&q.Level), "level", string(memory.Abstract), "how much of each text: l0, l1 or full")
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
 	f.BoolVar(&q.Expand, "expand", false, "look for synonyms too")
 	f.BoolVar(&q.Adaptive, "adaptive", false, "skip the recall when the text asks for nothing, such as a greeting")
@@ -88,31 +91,31 @@ signals, what was dropped where, and how long each stage took.
 	cmd.MarkFlagsMutuallyExclusive("explain", "prompt")
 	cmd.MarkFlagsMutuallyExclusive("why-not", "prompt")
 	cmd.MarkFlagsMutuallyExclusive("trace", "prompt")
-	complete(cmd, "kind", engine.Kinds())
-	complete(cmd, "category", engine.Categories())
-	complete(cmd, "tier", engine.Tiers())
-	complete(cmd, "mode", engine.Modes())
-	complete(cmd, "level", engine.Levels())
-	complete(cmd, "lift", engine.Lifts())
+	complete(cmd, "kind", kinds.All())
+	complete(cmd, "category", memory.Categories())
+	complete(cmd, "tier", memory.Tiers())
+	complete(cmd, "mode", recall.Modes())
+	complete(cmd, "level", memory.Levels())
+	complete(cmd, "lift", recall.Lifts())
 	a.completeFlag(cmd, "weights", a.weightSets)
 	return cmd
 }
 
 // chooseWeights fills in the set that a query names, or the weights of a file.
-func (a *app) chooseWeights(name string, q *engine.RecallQuery) error {
+func (a *app) chooseWeights(name string, q *recall.Query) error {
 	if !isFile(name) {
 		q.WeightSet = name
 		return nil
 	}
-	w := engine.MemoryWeights()
-	if len(q.Kinds) == 1 && q.Kinds[0] == engine.MessageKind {
-		w = engine.TranscriptWeights()
+	w := recall.MemoryWeights()
+	if len(q.Kinds) == 1 && q.Kinds[0] == kinds.Message {
+		w = recall.TranscriptWeights()
 	}
 	q.Weights = &w
 	return a.readJSON(name, &w)
 }
 
-func (a *app) printRecall(r *engine.RecallResult, q engine.RecallQuery, explain, trace bool) {
+func (a *app) printRecall(r *recall.Result, q recall.Query, explain, trace bool) {
 	for _, notice := range r.Notices {
 		a.note("Note: %s.", notice)
 	}
@@ -126,17 +129,17 @@ func (a *app) printRecall(r *engine.RecallResult, q engine.RecallQuery, explain,
 		a.note("Nothing found: what came near was dropped at %s (%d of %d). --explain shows it.", d.Stage, d.Dropped, d.Before)
 	case len(r.Hits) == 0:
 		a.note("Nothing found.")
-	case q.Level == engine.Abstract:
+	case q.Level == memory.Abstract:
 		a.printHits(r.Hits)
 	default:
 		for i, h := range r.Hits {
-			a.printf("%d  %.3f  %s  %s  %s\n%s", i+1, h.Score, engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)), indent(h.Text, "   ", a.width()))
+			a.printf("%d  %.3f  %s  %s  %s\n%s", i+1, h.Score, ids.Short(h.ID), day(h.CreatedAt), printable(from(h)), indent(h.Text, "   ", a.width()))
 		}
 	}
 }
 
 // printReasons shows what was asked of the ranking, in place of a list of hits.
-func (a *app) printReasons(r *engine.RecallResult, explain, trace bool) {
+func (a *app) printReasons(r *recall.Result, explain, trace bool) {
 	if explain {
 		a.printExplanation(r)
 	}
@@ -157,7 +160,7 @@ func (a *app) apart(printed bool) {
 	}
 }
 
-func (a *app) printHits(hits []engine.Hit) {
+func (a *app) printHits(hits []recall.Hit) {
 	t := a.table("", "score", "id", "date", "from", "text")
 	used := 0
 	for _, h := range hits {
@@ -168,14 +171,14 @@ func (a *app) printHits(hits []engine.Hit) {
 		if h.Lifted != nil && len(h.Lifted.From) > 0 {
 			text = line(fmt.Sprintf("[%s of %d–%d] %s", plural(len(h.Lifted.From), "message", "messages"), h.Lifted.FirstSeq, h.Lifted.LastSeq, h.Text), a.width()-used-38)
 		}
-		t.AppendRow([]any{i + 1, number(&h.Score, 3), engine.ShortID(h.ID), day(h.CreatedAt), printable(from(h)), text})
+		t.AppendRow([]any{i + 1, number(&h.Score, 3), ids.Short(h.ID), day(h.CreatedAt), printable(from(h)), text})
 	}
 	t.Render()
 }
 
 // from says where a hit is from: a memory's scope, or who said a message.
-func from(h engine.Hit) string {
-	if h.Kind == engine.MessageKind {
+func from(h recall.Hit) string {
+	if h.Kind == kinds.Message {
 		return byline(h.Speaker, h.Role)
 	}
 	return h.Scope

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/salvage"
 )
 
 // readerCommand is the command that a recovery starts this program with.
@@ -44,7 +45,7 @@ beside OUT meanwhile.`,
 			}
 			bar := newProgress(a)
 			defer bar.stop()
-			found, err := engine.Recover(cmd.Context(), engine.RecoverRequest{
+			found, err := engine.Recover(cmd.Context(), salvage.Request{
 				From: args[0], To: args[1],
 				Reader: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, program, readerCommand) },
 				Options: engine.Options{Embedder: model.Embedder, Conversation: c.Conversation, Related: relatedWords, Progress: bar.report,
@@ -74,12 +75,12 @@ func newRecoverReaderCommand(a *app) *cobra.Command {
 		Hidden:  true,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return engine.ServeRecovery(cmd.Context(), a.stdin, a.stdout)
+			return salvage.ServeRecovery(cmd.Context(), a.stdin, a.stdout)
 		},
 	}
 }
 
-func (a *app) printRecovered(r *engine.Recovered) {
+func (a *app) printRecovered(r *salvage.Recovered) {
 	for _, step := range r.Steps {
 		a.printf("%s", indent(step, "", a.width()))
 	}

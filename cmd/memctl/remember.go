@@ -6,10 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func newRememberCommand(a *app) *cobra.Command {
-	var r engine.RememberRequest
+	var r memory.RememberRequest
 	var detail *detailFlags
 	cmd := &cobra.Command{
 		Use:   "remember TEXT…",
@@ -40,7 +42,7 @@ func newRememberCommand(a *app) *cobra.Command {
 				}
 				done := "Remembered as"
 				if result.Superseded != "" {
-					done = "Remembered in place of " + engine.ShortID(result.Superseded) + " as"
+					done = "Remembered in place of " + ids.Short(result.Superseded) + " as"
 				}
 				return a.printRemembered(result, done)
 			})
@@ -56,7 +58,7 @@ func newRememberCommand(a *app) *cobra.Command {
 type detailFlags struct{ importance, confidence float64 }
 
 // newDetailFlags gives cmd the flags that describe a new memory.
-func newDetailFlags(cmd *cobra.Command, r *engine.RememberRequest) *detailFlags {
+func newDetailFlags(cmd *cobra.Command, r *memory.RememberRequest) *detailFlags {
 	d := detailFlags{importance: 0.7, confidence: 0.7}
 	f := cmd.Flags()
 	f.StringVar(&r.Scope, "scope", "", "who shares it: global, user:x, project:x, agent:x, custom:x")
@@ -72,13 +74,13 @@ func newDetailFlags(cmd *cobra.Command, r *engine.RememberRequest) *detailFlags 
 	f.Var(dateOf(&r.CreatedAt), "created-at", "when it was noted (default now)")
 	f.Var(dateOf(&r.ValidFrom), "valid-from", "since when it is true (default created-at)")
 	f.Var(dateOf(&r.ValidUntil), "valid-until", "when it expires (default never)")
-	complete(cmd, "category", engine.Categories())
-	complete(cmd, "tier", engine.Tiers())
-	complete(cmd, "source", engine.Sources())
+	complete(cmd, "category", memory.Categories())
+	complete(cmd, "tier", memory.Tiers())
+	complete(cmd, "source", memory.Sources())
 	return &d
 }
 
-func (d *detailFlags) fill(cmd *cobra.Command, r *engine.RememberRequest) error {
+func (d *detailFlags) fill(cmd *cobra.Command, r *memory.RememberRequest) error {
 	r.Importance = given(cmd, "importance", d.importance)
 	r.Confidence = given(cmd, "confidence", d.confidence)
 	from := r.ValidFrom
@@ -98,7 +100,7 @@ func checkExpiry(until, from time.Time) error {
 }
 
 // printRemembered says what became of a memory; with --quiet only its whole id, for scripts.
-func (a *app) printRemembered(r engine.Remembered, done string) error {
+func (a *app) printRemembered(r memory.Remembered, done string) error {
 	document := struct {
 		ID         string `json:"id"`
 		Created    bool   `json:"created"`
@@ -110,9 +112,9 @@ func (a *app) printRemembered(r engine.Remembered, done string) error {
 		case a.quiet:
 			a.printf("%s\n", r.ID)
 		case !r.Created:
-			a.printf("Known already as %s.\n", engine.ShortID(r.ID))
+			a.printf("Known already as %s.\n", ids.Short(r.ID))
 		default:
-			a.printf("%s %s.\n", done, engine.ShortID(r.ID))
+			a.printf("%s %s.\n", done, ids.Short(r.ID))
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -45,13 +45,13 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	f.BoolVar(&a.json, "json", false, "print one JSON document, errors too")
 	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
 	f.StringVar(&a.model, "model", envOr("MEMCTL_MODEL", "static"), "embedding model: static, none, a folder or .table file, or a folder's name under $MEMCTL_MODELS")
-	f.StringVar(&a.lexical, "lexical", envOr("MEMCTL_LEXICAL", string(engine.PostingsBackend)), "where words are looked up: postings, or fts (see memctl lexical)")
+	f.StringVar(&a.lexical, "lexical", envOr("MEMCTL_LEXICAL", string(setup.PostingsBackend)), "where words are looked up: postings, or fts (see memctl lexical)")
 	f.StringVar(&a.language, "language", "", "language of the words in a file that is made, which it keeps (default english)")
 	f.DurationVar(&a.wait, "wait", waitByDefault, "how long to wait for a file that another process has; 0: not")
 	f.Var(&a.memory, "memory", "memory of the database, such as 768MB or 2GB (default $MEMCTL_MEMORY, else as configured, else 384MB)")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what was asked for, no notes and no progress")
 	complete(root, "model", []string{"static", "none"})
-	complete(root, "lexical", engine.LexicalBackends())
+	complete(root, "lexical", setup.LexicalBackends())
 	complete(root, "language", text.Languages())
 
 	root.AddGroup(

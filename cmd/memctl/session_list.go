@@ -4,6 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/ids"
 )
 
 func newSessionListCommand(a *app) *cobra.Command {
@@ -27,7 +29,7 @@ a session that goes on while its last ingest stays old is not being followed.`,
 	}
 }
 
-func (a *app) printCursors(all []engine.Cursor) {
+func (a *app) printCursors(all []conversation.Cursor) {
 	if len(all) == 0 {
 		a.note("No transcripts were read yet; `memctl session import` reads them.")
 		return
@@ -37,7 +39,7 @@ func (a *app) printCursors(all []engine.Cursor) {
 	for _, c := range all {
 		conversation := ""
 		if c.ConversationID != "" {
-			conversation = engine.ShortID(c.ConversationID)
+			conversation = ids.Short(c.ConversationID)
 		}
 		t.AppendRow([]any{c.Host, conversation, c.Lines, c.Skipped, c.Bytes, minute(c.ReadAt), minute(c.IngestedAt), printable(c.Path)})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // shredFlag adds --shred to a command that purges.
@@ -38,7 +39,7 @@ func (a *app) answerShredding(ctx context.Context, e *engine.Engine, shred bool,
 }
 
 // withShredded adds to an answer what became of the file.
-func withShredded(v any, done *engine.Shredded) (map[string]any, error) {
+func withShredded(v any, done *upkeep.Shredded) (map[string]any, error) {
 	b, err := json.Marshal(v)
 	document := map[string]any{}
 	if err == nil {

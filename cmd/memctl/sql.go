@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // sqlFlags are those of memctl sql.
@@ -87,4 +87,4 @@ func (f *sqlFlags) allot(a *app, cmd *cobra.Command) error {
 }
 
 // leastSQLMemory is what the process needs for itself, and a little.
-const leastSQLMemory = 2 * engine.LeastMemory
+const leastSQLMemory = 2 * setup.LeastMemory

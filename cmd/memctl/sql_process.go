@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
@@ -143,7 +144,7 @@ func (a *app) answerSQL(ctx context.Context, f sqlFlags) error {
 }
 
 // printSQL asks the file and prints as it is answered.
-func (a *app) printSQL(ctx context.Context, query string, f sqlFlags) (cut string, err error) {
+func (a *app) printSQL(ctx context.Context, text string, f sqlFlags) (cut string, err error) {
 	out := newSQLPrinter(a, f.csv)
 	o := engine.Options{MemoryLimit: int(f.memory) / 2}
 	err = a.reach(ctx, canAskHolder, o, func(r *share.Reader) (err error) {
@@ -154,7 +155,7 @@ func (a *app) printSQL(ctx context.Context, query string, f sqlFlags) (cut strin
 			}
 			defer func() { err = errors.Join(err, e.Close()) }()
 		}
-		cut, err = e.QueryEach(ctx, engine.QueryRequest{SQL: query, Rows: f.limit, Bytes: math.MaxInt, AsText: !a.json}, func(columns []string, row []any) error {
+		cut, err = e.QueryEach(ctx, query.Request{SQL: text, Rows: f.limit, Bytes: math.MaxInt, AsText: !a.json}, func(columns []string, row []any) error {
 			if row == nil {
 				return out.begin(columns)
 			}

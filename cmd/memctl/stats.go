@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/share"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 func newStatsCommand(a *app) *cobra.Command {
@@ -34,7 +34,7 @@ are scanned fastest; memctl index rebuild mends both.`,
 	}
 }
 
-func (a *app) printStats(s *engine.Stats) {
+func (a *app) printStats(s *upkeep.Stats) {
 	t := a.table()
 	row := func(name, format string, args ...any) { t.AppendRow([]any{name, fmt.Sprintf(format, args...)}) }
 	row("file", "%s, %s", s.Path, size(s.Bytes))

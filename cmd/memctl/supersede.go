@@ -4,10 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func newSupersedeCommand(a *app) *cobra.Command {
-	var r engine.SupersedeRequest
+	var r memory.SupersedeRequest
 	var detail *detailFlags
 	cmd := &cobra.Command{
 		Use:   "supersede ID TEXT…",

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func newUpdateCommand(a *app) *cobra.Command {
@@ -26,11 +28,11 @@ its own is their default too. When something is true that was not true before, u
 			if !changes(cmd) {
 				return usage("nothing to change: name at least one field")
 			}
-			r := engine.UpdateRequest{
+			r := memory.UpdateRequest{
 				ID: args[0], Agent: a.agent, Text: given(cmd, "text", text), L0: given(cmd, "l0", l0), L1: given(cmd, "l1", l1),
-				L2: given(cmd, "l2", l2), Scope: given(cmd, "scope", scope), Category: given(cmd, "category", engine.Category(category)),
-				Tier: given(cmd, "tier", engine.Tier(tier)), State: given(cmd, "state", engine.State(state)),
-				Layer: given(cmd, "layer", engine.Layer(layer)), Importance: given(cmd, "importance", importance),
+				L2: given(cmd, "l2", l2), Scope: given(cmd, "scope", scope), Category: given(cmd, "category", memory.Category(category)),
+				Tier: given(cmd, "tier", memory.Tier(tier)), State: given(cmd, "state", memory.State(state)),
+				Layer: given(cmd, "layer", memory.Layer(layer)), Importance: given(cmd, "importance", importance),
 				Confidence: given(cmd, "confidence", confidence), FactKey: given(cmd, "fact-key", factKey),
 			}
 			if validUntil == "never" {
@@ -44,7 +46,7 @@ its own is their default too. When something is true that was not true before, u
 			}
 			return a.with(cmd.Context(), canWrite|canEmbed, func(e *engine.Engine) error {
 				if r.ValidUntil != nil {
-					m, err := e.Get(cmd.Context(), engine.GetRequest{ID: r.ID, Agent: r.Agent})
+					m, err := e.Get(cmd.Context(), memory.GetRequest{ID: r.ID, Agent: r.Agent})
 					if err != nil {
 						return err
 					}
@@ -57,10 +59,10 @@ its own is their default too. When something is true that was not true before, u
 					return err
 				}
 				document := struct {
-					*engine.Memory
+					*memory.Memory
 					VectorErr string `json:"vector_error,omitempty"`
 				}{m.Memory, a.withoutVector("memory", m.VectorErr)}
-				return a.answer(document, func() { a.printf("Updated %s.\n", engine.ShortID(m.ID)) })
+				return a.answer(document, func() { a.printf("Updated %s.\n", ids.Short(m.ID)) })
 			})
 		},
 	}
@@ -78,10 +80,10 @@ its own is their default too. When something is true that was not true before, u
 	f.Var(fractionOf(&confidence), "confidence", "0 to 1")
 	f.StringVar(&validUntil, "valid-until", "", "when it expires: a date, or never")
 	f.StringVar(&factKey, "fact-key", "", "the slot that a newer memory would replace")
-	complete(cmd, "category", engine.Categories())
-	complete(cmd, "tier", engine.Tiers())
-	complete(cmd, "state", engine.States())
-	complete(cmd, "layer", engine.Layers())
+	complete(cmd, "category", memory.Categories())
+	complete(cmd, "tier", memory.Tiers())
+	complete(cmd, "state", memory.States())
+	complete(cmd, "layer", memory.Layers())
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 func newWeightsCommand(a *app) *cobra.Command {
@@ -41,7 +42,7 @@ func newWeightsListCommand(a *app) *cobra.Command {
 					return err
 				}
 				names := slices.Sorted(maps.Keys(sets))
-				columns := make([]engine.Weights, len(names))
+				columns := make([]recall.Weights, len(names))
 				for i, name := range names {
 					columns[i] = sets[name]
 				}
@@ -70,14 +71,14 @@ func newWeightsShowCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.answer(w, func() { a.printWeights(args, []engine.Weights{w}) })
+				return a.answer(w, func() { a.printWeights(args, []recall.Weights{w}) })
 			})
 		},
 	}
 }
 
 // printWeights prints a row for each weight and a column for each set.
-func (a *app) printWeights(names []string, sets []engine.Weights) {
+func (a *app) printWeights(names []string, sets []recall.Weights) {
 	a.printWeightRows(names, weightRows(sets))
 }
 
@@ -100,8 +101,8 @@ type weightRow struct {
 	Values []any  `json:"values"`
 }
 
-func weightRows(sets []engine.Weights) (rows []weightRow) {
-	fields := reflect.TypeFor[engine.Weights]()
+func weightRows(sets []recall.Weights) (rows []weightRow) {
+	fields := reflect.TypeFor[recall.Weights]()
 	for i := range fields.NumField() {
 		r := weightRow{Weight: fields.Field(i).Tag.Get("json")}
 		for _, w := range sets {
@@ -128,7 +129,7 @@ one, or in memory when both are files.`,
 				if err != nil {
 					return err
 				}
-				pair := []engine.Weights{engine.MemoryWeights(), engine.MemoryWeights()}
+				pair := []recall.Weights{recall.MemoryWeights(), recall.MemoryWeights()}
 				for i, name := range args {
 					if isFile(name) {
 						continue
@@ -166,7 +167,7 @@ one, or in memory when both are files.`,
 func isFile(name string) bool { return strings.HasSuffix(name, ".json") }
 
 // chosenSet gives the set of that name.
-func chosenSet(sets map[string]engine.Weights, name string) (engine.Weights, error) {
+func chosenSet(sets map[string]recall.Weights, name string) (recall.Weights, error) {
 	w, ok := sets[name]
 	if !ok {
 		return w, fmt.Errorf("%w: weights %q; there are %s", engine.ErrNotFound, name, strings.Join(slices.Sorted(maps.Keys(sets)), ", "))
@@ -192,7 +193,7 @@ in the set of that name, or for a new set as in memory.`,
 				}
 				w, ok := sets[args[0]]
 				if !ok {
-					w = engine.MemoryWeights()
+					w = recall.MemoryWeights()
 				}
 				if err := a.readJSON(args[1], &w); err != nil {
 					return err

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mallardmem/mallard/embed/hugot"
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const tiny = "testdata/tiny"
 
 func TestConform(t *testing.T) {
-	enginetest.ConformEmbedder(t, func(t *testing.T) engine.Embedder { return open(t, tiny, hugot.Options{}) })
+	enginetest.ConformEmbedder(t, func(t *testing.T) setup.Embedder { return open(t, tiny, hugot.Options{}) })
 }
 
 func TestConformMiniLM(t *testing.T) {
@@ -34,7 +34,7 @@ func TestConformMiniLM(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute of a real model")
 	}
-	enginetest.ConformEmbedder(t, func(t *testing.T) engine.Embedder { return open(t, dir, hugot.Options{MaxTokens: 16}) })
+	enginetest.ConformEmbedder(t, func(t *testing.T) setup.Embedder { return open(t, dir, hugot.Options{MaxTokens: 16}) })
 }
 
 // TestReference holds vectors to ones computed by another program.

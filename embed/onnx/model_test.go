@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/embed/onnx"
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func TestConform(t *testing.T) {
 	dir := miniLM(t)
-	enginetest.ConformEmbedder(t, func(t *testing.T) engine.Embedder { return open(t, dir, onnx.Options{}) })
+	enginetest.ConformEmbedder(t, func(t *testing.T) setup.Embedder { return open(t, dir, onnx.Options{}) })
 }
 
 // TestReference holds vectors to ones computed by another program.

@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/embed/wordpiece"
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func TestConform(t *testing.T) {
-	enginetest.ConformEmbedder(t, func(*testing.T) engine.Embedder { return static.New() })
+	enginetest.ConformEmbedder(t, func(*testing.T) setup.Embedder { return static.New() })
 }
 
 func TestNew(t *testing.T) {

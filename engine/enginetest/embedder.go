@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // tolerance is how far two vectors of one text may be apart, per dimension:
@@ -26,10 +26,10 @@ var plainTexts = []string{
 	"ok",
 }
 
-// ConformEmbedder holds a provider to the contract of engine.Embedder. Open
+// ConformEmbedder holds a provider to the contract of setup.Embedder. Open
 // gives an embedder that the test may use until it ends; it is called once per
 // part.
-func ConformEmbedder(t *testing.T, open func(t *testing.T) engine.Embedder) {
+func ConformEmbedder(t *testing.T, open func(t *testing.T) setup.Embedder) {
 	t.Run("identity", func(t *testing.T) {
 		a, b := open(t), open(t)
 		if a.Model() == "" || a.Fingerprint() == "" || a.Dims() < 1 {
@@ -48,7 +48,7 @@ func ConformEmbedder(t *testing.T, open func(t *testing.T) engine.Embedder) {
 
 // conformBatch: same order, unit length, repeatable, the same alone and
 // together, and nothing for nothing.
-func conformBatch(t *testing.T, e engine.Embedder) {
+func conformBatch(t *testing.T, e setup.Embedder) {
 	together := embed(t, e, plainTexts)
 	again := embed(t, e, plainTexts)
 	for i, text := range plainTexts {
@@ -70,7 +70,7 @@ func conformBatch(t *testing.T, e engine.Embedder) {
 
 // conformQuery: weights of one change nothing; a word of weight zero is as if
 // left out; a query with no other word is kept.
-func conformQuery(t *testing.T, e engine.Embedder) {
+func conformQuery(t *testing.T, e setup.Embedder) {
 	query := func(text string, weight func(string) float64) []float32 {
 		t.Helper()
 		v, err := e.EmbedQuery(t.Context(), text, weight)
@@ -112,7 +112,7 @@ func conformQuery(t *testing.T, e engine.Embedder) {
 	query("?!", without())
 }
 
-func conformCancel(t *testing.T, e engine.Embedder) {
+func conformCancel(t *testing.T, e setup.Embedder) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := e.EmbedTexts(ctx, plainTexts); !errors.Is(err, context.Canceled) {
@@ -125,7 +125,7 @@ func conformCancel(t *testing.T, e engine.Embedder) {
 
 // conformHostile feeds made-up rubbish: 20,000 texts, or as many as ten
 // seconds allow but at least 500; 500 in short mode. Then very long ones.
-func conformHostile(t *testing.T, e engine.Embedder) {
+func conformHostile(t *testing.T, e setup.Embedder) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	start, done := time.Now(), 0
 	for ; done < 20_000; done += 100 {
@@ -174,7 +174,7 @@ func hostileText(rng *rand.Rand) string {
 	return b.String()
 }
 
-func conformConcurrent(t *testing.T, e engine.Embedder) {
+func conformConcurrent(t *testing.T, e setup.Embedder) {
 	want := embed(t, e, plainTexts)
 	var group sync.WaitGroup
 	for range 4 {
@@ -199,7 +199,7 @@ func conformConcurrent(t *testing.T, e engine.Embedder) {
 	group.Wait()
 }
 
-func embed(t *testing.T, e engine.Embedder, texts []string) [][]float32 {
+func embed(t *testing.T, e setup.Embedder, texts []string) [][]float32 {
 	t.Helper()
 	vectors, err := e.EmbedTexts(t.Context(), texts)
 	if err != nil {
@@ -211,7 +211,7 @@ func embed(t *testing.T, e engine.Embedder, texts []string) [][]float32 {
 	return vectors
 }
 
-func checkUnit(t *testing.T, e engine.Embedder, text string, v []float32) {
+func checkUnit(t *testing.T, e setup.Embedder, text string, v []float32) {
 	t.Helper()
 	var sum float64
 	for _, x := range v {

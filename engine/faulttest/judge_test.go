@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // question is put to a judge: is a file what it should be after a crash?
@@ -188,7 +189,7 @@ func (c *court) look(folder string, m moment) string {
 	if err := l.open(ctx); err != nil {
 		return "does not open again: " + err.Error()
 	}
-	if _, err := l.engine.Get(ctx, engine.GetRequest{ID: memoryID("after all")}); err != nil {
+	if _, err := l.engine.Get(ctx, memory.GetRequest{ID: memoryID("after all")}); err != nil {
 		return "lost what was written afterwards: " + err.Error()
 	}
 	return ""

@@ -11,7 +11,12 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // life is what is done to a file, deed by deed. Every id and time follows from the number of the deed, so that a deed done again, or in
@@ -49,7 +54,7 @@ func (l *life) options() engine.Options {
 			l.given[prefix]++
 			return fmt.Sprintf("%s%03d_%05d", prefix, l.deed, l.given[prefix])
 		},
-		Conversation: engine.ConversationOptions{FreshTailCount: 4, LeafChunkTokens: 400, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 3, CondensedMinFanout: 3},
+		Conversation: setup.Conversation{FreshTailCount: 4, LeafChunkTokens: 400, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 3, CondensedMinFanout: 3},
 	}
 }
 
@@ -86,12 +91,12 @@ var reopening = deed{name: "reopen", do: func(ctx context.Context, l *life) erro
 // are committed.
 func wholeLife() []deed {
 	all := []deed{opening, remember("one"), remember("two"), remember("three"), update("one"), reopening, forget("two"), supersede("three", "four"),
-		remember("five"), purge("five"), say("talk", 1), say("talk", 1), say("talk", 30), compact("talk"), reopening, say("yard", 3), withRaw("yard"), update("four")}
+		remember("five"), purge("five"), say("talk", 1), say("talk", 1), say("talk", 30), compactAll("talk"), reopening, say("yard", 3), withRaw("yard"), update("four")}
 	for n := range 5 {
 		name := fmt.Sprint("early ", n)
 		all = append(all, remember(name), say("talk", 2), update(name), reopening)
 	}
-	all = append(all, rememberMany("crowd", 1500, 1), remember("six"), forget("crowd 7"), reopening, update("crowd 9"), say("talk", 1200), remember("seven"), compact("talk"),
+	all = append(all, rememberMany("crowd", 1500, 1), remember("six"), forget("crowd 7"), reopening, update("crowd 9"), say("talk", 1200), remember("seven"), compactAll("talk"),
 		purgeFirst("talk"), reopening, rebuild, snapshot, remember("eight"), purgeAll("yard"), shred, say("yard", 2))
 	for n := range 3 {
 		name := fmt.Sprint("late ", n)
@@ -122,7 +127,7 @@ func memoryID(name string) string { return "mem_" + strings.ReplaceAll(name, " "
 
 func remember(name string) deed {
 	return deed{name: "remember " + name, do: func(ctx context.Context, l *life) error {
-		_, err := l.engine.Remember(ctx, engine.RememberRequest{ID: memoryID(name), Text: sentence(name)})
+		_, err := l.engine.Remember(ctx, memory.RememberRequest{ID: memoryID(name), Text: sentence(name)})
 		return err
 	}}
 }
@@ -130,14 +135,14 @@ func remember(name string) deed {
 // rememberMany stores so many in one transaction, each of so many sentences.
 func rememberMany(name string, n, sentences int) deed {
 	return deed{name: "remember many " + name, do: func(ctx context.Context, l *life) error {
-		requests := make([]engine.RememberRequest, n)
+		requests := make([]memory.RememberRequest, n)
 		for i := range requests {
 			each := fmt.Sprint(name, " ", i)
 			text := ""
 			for k := range sentences {
 				text += sentence(fmt.Sprint(each, " ", k))
 			}
-			requests[i] = engine.RememberRequest{ID: memoryID(each), Text: text}
+			requests[i] = memory.RememberRequest{ID: memoryID(each), Text: text}
 		}
 		results, err := l.engine.RememberMany(ctx, requests)
 		for _, r := range results {
@@ -150,66 +155,66 @@ func rememberMany(name string, n, sentences int) deed {
 func update(name string) deed {
 	return deed{name: "update " + name, do: func(ctx context.Context, l *life) error {
 		text := sentence(name + " changed")
-		_, err := l.engine.Update(ctx, engine.UpdateRequest{ID: memoryID(name), Text: &text})
+		_, err := l.engine.Update(ctx, memory.UpdateRequest{ID: memoryID(name), Text: &text})
 		return err
 	}}
 }
 
 func forget(name string) deed {
 	return deed{name: "forget " + name, do: func(ctx context.Context, l *life) error {
-		_, err := l.engine.Forget(ctx, engine.ForgetRequest{ID: memoryID(name), Reason: "over"})
+		_, err := l.engine.Forget(ctx, memory.ForgetRequest{ID: memoryID(name), Reason: "over"})
 		return err
 	}}
 }
 
 func purge(name string) deed {
 	return deed{name: "purge " + name, do: func(ctx context.Context, l *life) error {
-		_, err := l.engine.Purge(ctx, engine.ForgetRequest{ID: memoryID(name)})
+		_, err := l.engine.Purge(ctx, memory.ForgetRequest{ID: memoryID(name)})
 		return err
 	}}
 }
 
 func supersede(name, by string) deed {
 	return deed{name: "supersede " + name, do: func(ctx context.Context, l *life) error {
-		_, err := l.engine.Supersede(ctx, engine.SupersedeRequest{ID: memoryID(name), By: engine.RememberRequest{ID: memoryID(by), Text: sentence(by)}})
+		_, err := l.engine.Supersede(ctx, memory.SupersedeRequest{ID: memoryID(name), By: memory.RememberRequest{ID: memoryID(by), Text: sentence(by)}})
 		return err
 	}}
 }
 
 // say appends so many messages in one transaction.
-func say(conversation string, n int) deed {
-	return deed{name: "append to " + conversation, do: func(ctx context.Context, l *life) error {
-		messages := make([]engine.Message, n)
+func say(talk string, n int) deed {
+	return deed{name: "append to " + talk, do: func(ctx context.Context, l *life) error {
+		messages := make([]conversation.Message, n)
 		for i := range messages {
 			key := fmt.Sprintf("%d %d", l.deed, i)
-			messages[i] = engine.Message{Key: key, Role: []string{"user", "assistant"}[i%2], Text: sentence(key), SaidAt: l.options().Now()}
+			messages[i] = conversation.Message{Key: key, Role: []string{"user", "assistant"}[i%2], Text: sentence(key), SaidAt: l.options().Now()}
 		}
-		_, err := l.engine.Append(ctx, engine.AppendRequest{Conversation: conversation, Messages: messages,
-			Cursor: &engine.Cursor{Path: "/" + conversation, Host: "h", Lines: int64(l.deed)}})
+		_, err := l.engine.Append(ctx, conversation.AppendRequest{Conversation: talk, Messages: messages,
+			Cursor: &conversation.Cursor{Path: "/" + talk, Host: "h", Lines: int64(l.deed)}})
 		return err
 	}}
 }
 
 // withRaw appends a message of blocks, with what the host wrote too long for its row.
-func withRaw(conversation string) deed {
-	return deed{name: "append blocks to " + conversation, do: func(ctx context.Context, l *life) error {
-		_, err := l.engine.Append(ctx, engine.AppendRequest{Conversation: conversation, Messages: []engine.Message{{Role: "assistant", SaidAt: l.options().Now(),
-			Blocks: []engine.Block{{Type: engine.TextBlock, Text: "so it was", Raw: bytes.Repeat([]byte("raw "), 1<<15)}, {Type: engine.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
+func withRaw(talk string) deed {
+	return deed{name: "append blocks to " + talk, do: func(ctx context.Context, l *life) error {
+		_, err := l.engine.Append(ctx, conversation.AppendRequest{Conversation: talk, Messages: []conversation.Message{{Role: "assistant", SaidAt: l.options().Now(),
+			Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "so it was", Raw: bytes.Repeat([]byte("raw "), 1<<15)}, {Type: conversation.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
 		return err
 	}}
 }
 
-func compact(conversation string) deed {
+func compactAll(conversation string) deed {
 	return deed{name: "compact " + conversation, passes: true, do: func(ctx context.Context, l *life) error {
-		_, err := l.engine.Compact(ctx, engine.CompactRequest{Conversation: conversation, Force: true})
+		_, err := l.engine.Compact(ctx, compact.Request{Conversation: conversation, Force: true})
 		return err
 	}}
 }
 
 // purgeFirst removes the first two messages of a conversation for good.
-func purgeFirst(conversation string) deed {
-	return deed{name: "purge messages of " + conversation, do: func(ctx context.Context, l *life) error {
-		page, err := l.engine.Messages(ctx, engine.MessagesRequest{Conversation: conversation, Limit: 2})
+func purgeFirst(talk string) deed {
+	return deed{name: "purge messages of " + talk, do: func(ctx context.Context, l *life) error {
+		page, err := l.engine.Messages(ctx, conversation.MessagesRequest{Conversation: talk, Limit: 2})
 		if err != nil {
 			return err
 		}
@@ -217,7 +222,7 @@ func purgeFirst(conversation string) deed {
 		for _, m := range page {
 			ids = append(ids, m.ID)
 		}
-		_, err = l.engine.PurgeMessages(ctx, engine.PurgeMessagesRequest{Conversation: conversation, IDs: ids})
+		_, err = l.engine.PurgeMessages(ctx, compact.PurgeMessagesRequest{Conversation: talk, IDs: ids})
 		return err
 	}}
 }
@@ -230,7 +235,7 @@ func purgeAll(conversation string) deed {
 }
 
 var rebuild = deed{name: "rebuild", passes: true, do: func(ctx context.Context, l *life) error {
-	_, err := l.engine.RebuildIndex(ctx, engine.RebuildRequest{Vectors: true})
+	_, err := l.engine.RebuildIndex(ctx, index.RebuildRequest{Vectors: true})
 	return err
 }}
 

@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // caller is one of many who use an engine at once. Some memories and messages are its own, so it knows what must be in the file: by id or key, the
@@ -77,7 +81,7 @@ func (c *caller) compare(name string) error {
 	return nil
 }
 
-func (c *caller) remember(ctx context.Context, r engine.RememberRequest) error {
+func (c *caller) remember(ctx context.Context, r memory.RememberRequest) error {
 	_, err := c.engine.Remember(ctx, r)
 	if err == nil {
 		c.memories[r.ID] = r.Text
@@ -93,8 +97,8 @@ func (c *caller) name(ending string) string {
 	return fmt.Sprintf("mem_of_%02d_%d%s", c.n, c.made, ending)
 }
 
-func (c *caller) request(id string) engine.RememberRequest {
-	return engine.RememberRequest{ID: id, Text: c.words()}
+func (c *caller) request(id string) memory.RememberRequest {
+	return memory.RememberRequest{ID: id, Text: c.words()}
 }
 
 // words are a sentence that the caller has not said before.
@@ -116,8 +120,8 @@ func (c *caller) memory() (id string, own bool) {
 
 // summary is one of the context of a conversation.
 func (c *caller) summary(ctx context.Context) (string, error) {
-	items, err := c.engine.Context(ctx, engine.ContextRequest{Conversation: c.talk()})
-	if err == nil && (len(items) == 0 || items[0].Kind != engine.SummaryKind) {
+	items, err := c.engine.Context(ctx, compact.ContextRequest{Conversation: c.talk()})
+	if err == nil && (len(items) == 0 || items[0].Kind != kinds.Summary) {
 		err = fmt.Errorf("%w: no summary", engine.ErrNotFound)
 	}
 	if err != nil {
@@ -126,7 +130,7 @@ func (c *caller) summary(ctx context.Context) (string, error) {
 	return items[0].Ref, nil
 }
 
-func (c *caller) recall(ctx context.Context, mode engine.Mode, kinds ...engine.Kind) error {
-	_, err := c.engine.Recall(ctx, engine.RecallQuery{Text: c.words(), Mode: mode, Kinds: kinds})
+func (c *caller) recall(ctx context.Context, mode recall.Mode, kinds ...kinds.Kind) error {
+	_, err := c.engine.Recall(ctx, recall.Query{Text: c.words(), Mode: mode, Kinds: kinds})
 	return err
 }

@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // TestLoadOfChats appends recorded chats while two recall from them by words: with such texts a window over all rows made DuckDB fail for good.
@@ -99,7 +102,7 @@ func (c chat) talk(ctx context.Context, e *engine.Engine, rng *rand.Rand, until 
 		order := rand.New(rand.NewPCG(rng.Uint64(), 1))
 		group.Go(func() {
 			for !over.Load() {
-				q := engine.RecallQuery{Text: turns[order.IntN(len(turns))].Text, Kinds: []engine.Kind{engine.MessageKind}, Mode: engine.LexicalMode}
+				q := recall.Query{Text: turns[order.IntN(len(turns))].Text, Kinds: []kinds.Kind{kinds.Message}, Mode: recall.LexicalMode}
 				if len(c.QA) > 0 && order.IntN(2) == 0 {
 					q.Text = c.QA[order.IntN(len(c.QA))].Question
 				}
@@ -113,9 +116,9 @@ func (c chat) talk(ctx context.Context, e *engine.Engine, rng *rand.Rand, until 
 		})
 	}
 	for said < len(turns) && time.Now().Before(until) {
-		r := engine.AppendRequest{Conversation: "chat"}
+		r := conversation.AppendRequest{Conversation: "chat"}
 		for _, turn := range turns[said:min(said+1+rng.IntN(4), len(turns))] {
-			r.Messages = append(r.Messages, engine.Message{Role: "user", Speaker: turn.Speaker, Text: turn.Text})
+			r.Messages = append(r.Messages, conversation.Message{Role: "user", Speaker: turn.Speaker, Text: turn.Text})
 		}
 		if _, err := e.Append(ctx, r); err != nil {
 			tell(mark{Fault: "append: " + err.Error()})

@@ -19,6 +19,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // TestLoad lets 64 callers do everything to one engine at once, half of them giving up at any moment, at the default limits and at the least memory
@@ -91,24 +95,24 @@ func underLoad(args []string) (err error) {
 
 // furnish gives the callers something to begin with.
 func (l *load) furnish(ctx context.Context) error {
-	requests := make([]engine.RememberRequest, 300)
+	requests := make([]memory.RememberRequest, 300)
 	for i := range requests {
-		requests[i] = engine.RememberRequest{ID: memoryID(fmt.Sprint("common ", i)), Text: sentence(fmt.Sprint("common ", i))}
+		requests[i] = memory.RememberRequest{ID: memoryID(fmt.Sprint("common ", i)), Text: sentence(fmt.Sprint("common ", i))}
 	}
 	if _, err := l.engine.RememberMany(ctx, requests); err != nil {
 		return err
 	}
 	for n := range 4 {
-		r := engine.AppendRequest{Conversation: fmt.Sprint("talk ", n)}
+		r := conversation.AppendRequest{Conversation: fmt.Sprint("talk ", n)}
 		for i := range 40 {
 			key := fmt.Sprint("common ", n, " ", i)
-			r.Messages = append(r.Messages, engine.Message{Key: key, Role: []string{"user", "assistant"}[i%2], Text: sentence(key)})
+			r.Messages = append(r.Messages, conversation.Message{Key: key, Role: []string{"user", "assistant"}[i%2], Text: sentence(key)})
 		}
 		appended, err := l.engine.Append(ctx, r)
 		if err != nil {
 			return err
 		}
-		if _, err := l.engine.Compact(ctx, engine.CompactRequest{Conversation: r.Conversation, Force: true}); err != nil {
+		if _, err := l.engine.Compact(ctx, compact.Request{Conversation: r.Conversation, Force: true}); err != nil {
 			return err
 		}
 		l.talks = append(l.talks, appended.ConversationID)
@@ -152,10 +156,10 @@ func (l *load) storm(ctx context.Context, takes time.Duration, seed uint64) (all
 func (l *load) calm(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if _, err := l.engine.Remember(ctx, engine.RememberRequest{ID: "mem_after", Text: "the zeppelin came after the storm"}); err != nil {
+	if _, err := l.engine.Remember(ctx, memory.RememberRequest{ID: "mem_after", Text: "the zeppelin came after the storm"}); err != nil {
 		l.fault("remember after the storm: %v", err)
 	}
-	found, err := l.engine.Recall(ctx, engine.RecallQuery{Text: "zeppelin"})
+	found, err := l.engine.Recall(ctx, recall.Query{Text: "zeppelin"})
 	if err != nil || len(found.Hits) == 0 || found.Hits[0].ID != "mem_after" {
 		l.fault("recall after the storm: %+v, %v", found, err)
 	}

@@ -7,7 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // rare are the verbs that all others wait for.
@@ -19,7 +26,7 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 		return c.remember(ctx, c.request(c.name("")))
 	},
 	"RememberMany": func(c *caller, ctx context.Context) error {
-		requests := make([]engine.RememberRequest, 1+c.rng.IntN(40))
+		requests := make([]memory.RememberRequest, 1+c.rng.IntN(40))
 		for i := range requests {
 			requests[i] = c.request(c.name(fmt.Sprint("_", i)))
 		}
@@ -35,7 +42,7 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 	"Update": func(c *caller, ctx context.Context) error {
 		id, own := c.memory()
 		text := c.words()
-		_, err := c.engine.Update(ctx, engine.UpdateRequest{ID: id, Text: &text})
+		_, err := c.engine.Update(ctx, memory.UpdateRequest{ID: id, Text: &text})
 		if err == nil && own {
 			c.memories[id] = text
 		}
@@ -44,7 +51,7 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 	"Supersede": func(c *caller, ctx context.Context) error {
 		id, _ := c.memory()
 		by := c.request(c.name(""))
-		_, err := c.engine.Supersede(ctx, engine.SupersedeRequest{ID: id, By: by})
+		_, err := c.engine.Supersede(ctx, memory.SupersedeRequest{ID: id, By: by})
 		if err == nil {
 			c.memories[by.ID] = by.Text
 		}
@@ -52,7 +59,7 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 	},
 	"Forget": func(c *caller, ctx context.Context) error {
 		id, own := c.memory()
-		_, err := c.engine.Forget(ctx, engine.ForgetRequest{ID: id, Reason: "over"})
+		_, err := c.engine.Forget(ctx, memory.ForgetRequest{ID: id, Reason: "over"})
 		if err == nil && own {
 			c.memories[id] = "forgotten"
 		}
@@ -60,17 +67,17 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 	},
 	"Purge": func(c *caller, ctx context.Context) error {
 		id, own := c.memory()
-		_, err := c.engine.Purge(ctx, engine.ForgetRequest{ID: id})
+		_, err := c.engine.Purge(ctx, memory.ForgetRequest{ID: id})
 		if err == nil && own {
 			delete(c.memories, id)
 		}
 		return err
 	},
 	"Append": func(c *caller, ctx context.Context) error {
-		r := engine.AppendRequest{Conversation: c.talk()}
+		r := conversation.AppendRequest{Conversation: c.talk()}
 		key := strings.ReplaceAll(c.name(""), "mem_of_", "of ")
 		for i := range 1 + c.rng.IntN(4) {
-			r.Messages = append(r.Messages, engine.Message{Key: fmt.Sprint(key, " ", i), Role: []string{"user", "assistant"}[i%2], Text: c.words()})
+			r.Messages = append(r.Messages, conversation.Message{Key: fmt.Sprint(key, " ", i), Role: []string{"user", "assistant"}[i%2], Text: c.words()})
 		}
 		_, err := c.engine.Append(ctx, r)
 		for _, m := range r.Messages {
@@ -81,68 +88,68 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 		return err
 	},
 	"Compact": func(c *caller, ctx context.Context) error {
-		_, err := c.engine.Compact(ctx, engine.CompactRequest{Conversation: c.talk(), Budget: 2000})
+		_, err := c.engine.Compact(ctx, compact.Request{Conversation: c.talk(), Budget: 2000})
 		return err
 	},
 	"SetWeights": func(c *caller, ctx context.Context) error {
-		return c.engine.SetWeights(ctx, fmt.Sprint("of-", c.n), engine.MemoryWeights())
+		return c.engine.SetWeights(ctx, fmt.Sprint("of-", c.n), recall.MemoryWeights())
 	},
 	"WeightSets": func(c *caller, ctx context.Context) error {
 		_, err := c.engine.WeightSets(ctx)
 		return err
 	},
-	"Recall": func(c *caller, ctx context.Context) error { return c.recall(ctx, "", engine.MemoryKind) },
+	"Recall": func(c *caller, ctx context.Context) error { return c.recall(ctx, "", kinds.Memory) },
 	"Recall by vectors": func(c *caller, ctx context.Context) error {
-		return c.recall(ctx, engine.VectorMode, engine.MemoryKind)
+		return c.recall(ctx, recall.VectorMode, kinds.Memory)
 	},
 	"Recall by words": func(c *caller, ctx context.Context) error {
-		return c.recall(ctx, engine.LexicalMode, engine.MemoryKind)
+		return c.recall(ctx, recall.LexicalMode, kinds.Memory)
 	},
-	"Recall messages": func(c *caller, ctx context.Context) error { return c.recall(ctx, "", engine.MessageKind) },
+	"Recall messages": func(c *caller, ctx context.Context) error { return c.recall(ctx, "", kinds.Message) },
 	"Recall messages by words": func(c *caller, ctx context.Context) error {
-		return c.recall(ctx, engine.LexicalMode, engine.MessageKind)
+		return c.recall(ctx, recall.LexicalMode, kinds.Message)
 	},
 	"Recall all by vectors": func(c *caller, ctx context.Context) error {
-		return c.recall(ctx, engine.VectorMode, engine.Kinds()...)
+		return c.recall(ctx, recall.VectorMode, kinds.All()...)
 	},
 	"List": func(c *caller, ctx context.Context) error {
-		_, err := c.engine.List(ctx, engine.ListRequest{Standing: "any", Limit: 50})
+		_, err := c.engine.List(ctx, memory.ListRequest{Standing: "any", Limit: 50})
 		return err
 	},
 	"Get": func(c *caller, ctx context.Context) error {
 		id, _ := c.memory()
-		_, err := c.engine.Get(ctx, engine.GetRequest{ID: id})
+		_, err := c.engine.Get(ctx, memory.GetRequest{ID: id})
 		return err
 	},
 	"Messages": func(c *caller, ctx context.Context) error {
-		_, err := c.engine.Messages(ctx, engine.MessagesRequest{Conversation: c.talk(), Limit: 30})
+		_, err := c.engine.Messages(ctx, conversation.MessagesRequest{Conversation: c.talk(), Limit: 30})
 		return err
 	},
 	"Assemble": func(c *caller, ctx context.Context) error {
-		_, err := c.engine.Assemble(ctx, engine.AssembleRequest{Conversation: c.talk(), Budget: 1000})
+		_, err := c.engine.Assemble(ctx, assemble.Request{Conversation: c.talk(), Budget: 1000})
 		return err
 	},
 	"Grep": func(c *caller, ctx context.Context) error {
-		modes := []engine.GrepMode{engine.GrepText, engine.GrepRegex, engine.GrepBoth}
-		_, err := c.engine.Grep(ctx, engine.GrepRequest{Conversation: c.talk(), Mode: modes[c.rng.IntN(len(modes))], Pattern: fmt.Sprint("word", c.rng.IntN(60))})
+		modes := []lookup.GrepMode{lookup.GrepText, lookup.GrepRegex, lookup.GrepBoth}
+		_, err := c.engine.Grep(ctx, lookup.GrepRequest{Conversation: c.talk(), Mode: modes[c.rng.IntN(len(modes))], Pattern: fmt.Sprint("word", c.rng.IntN(60))})
 		return err
 	},
 	"Describe": func(c *caller, ctx context.Context) error {
 		id, err := c.summary(ctx)
 		if err == nil {
-			_, err = c.engine.Describe(ctx, engine.DescribeRequest{ID: id})
+			_, err = c.engine.Describe(ctx, lookup.DescribeRequest{ID: id})
 		}
 		return err
 	},
 	"Expand": func(c *caller, ctx context.Context) error {
 		id, err := c.summary(ctx)
 		if err == nil {
-			_, err = c.engine.Expand(ctx, engine.ExpandRequest{IDs: []string{id}, Messages: true})
+			_, err = c.engine.Expand(ctx, lookup.ExpandRequest{IDs: []string{id}, Messages: true})
 		}
 		return err
 	},
 	"ExpandQuery": func(c *caller, ctx context.Context) error {
-		_, err := c.engine.ExpandQuery(ctx, engine.ExpandQueryRequest{Conversation: c.talk(), Prompt: c.words()})
+		_, err := c.engine.ExpandQuery(ctx, lookup.ExpandQueryRequest{Conversation: c.talk(), Prompt: c.words()})
 		return err
 	},
 	"Query": func(c *caller, ctx context.Context) error {
@@ -168,7 +175,7 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 		return c.compare(name)
 	},
 	"RebuildIndex": func(c *caller, ctx context.Context) error {
-		_, err := c.engine.RebuildIndex(ctx, engine.RebuildRequest{Vectors: c.rng.IntN(2) == 0})
+		_, err := c.engine.RebuildIndex(ctx, index.RebuildRequest{Vectors: c.rng.IntN(2) == 0})
 		return err
 	},
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // reading is what a process that reads a whole file says of it.
@@ -94,12 +96,12 @@ func wholeContent(ctx context.Context, e *engine.Engine) (string, error) {
 		}
 		fmt.Fprintln(&all, name, t.Rows[0][0])
 	}
-	memories, err := e.List(ctx, engine.ListRequest{Standing: "any", Limit: 20})
+	memories, err := e.List(ctx, memory.ListRequest{Standing: "any", Limit: 20})
 	if err != nil {
 		return "", err
 	}
 	for i, m := range memories {
-		again, err := e.Get(ctx, engine.GetRequest{ID: m.ID})
+		again, err := e.Get(ctx, memory.GetRequest{ID: m.ID})
 		if err != nil {
 			return "", err
 		}
@@ -107,7 +109,7 @@ func wholeContent(ctx context.Context, e *engine.Engine) (string, error) {
 		if i >= 3 {
 			continue
 		}
-		found, err := e.Recall(ctx, engine.RecallQuery{Text: again.Text, Limit: 3})
+		found, err := e.Recall(ctx, recall.Query{Text: again.Text, Limit: 3})
 		if err != nil {
 			return "", err
 		}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/salvage"
 )
 
 // TestRecovery damages files as TestCorruption does and recovers each. Whatever happened to it, the new file opens and Check finds nothing that was not said; what is
@@ -92,7 +94,7 @@ func saveFiles([]string) error {
 
 // serveRecovery is the child that reads a damaged file for one that recovers it.
 func serveRecovery([]string) error {
-	return engine.ServeRecovery(context.Background(), os.Stdin, os.Stdout)
+	return salvage.ServeRecovery(context.Background(), os.Stdin, os.Stdout)
 }
 
 // saveFile recovers the file of a folder and reads what came of it.
@@ -101,7 +103,7 @@ func saveFile(folder string) (v saving) {
 	l := newLife(folder)
 	l.begin(999)
 	to := filepath.Join(folder, "saved.db")
-	found, err := engine.Recover(ctx, engine.RecoverRequest{From: filepath.Join(folder, fileName), To: to, Options: l.options(), Reader: func(ctx context.Context) *exec.Cmd {
+	found, err := engine.Recover(ctx, salvage.Request{From: filepath.Join(folder, fileName), To: to, Options: l.options(), Reader: func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), childRole+"=read-damaged")
 		return cmd
@@ -137,7 +139,7 @@ func saveFile(folder string) (v saving) {
 	} else if len(faults) > 0 && len(found.Left) == 0 {
 		v.Fault = fmt.Sprintf("check finds %d faults that were not said to be left: %s", len(faults), faults[0])
 	}
-	if _, err := e.Remember(ctx, engine.RememberRequest{Text: "written afterwards"}); err != nil && v.Fault == "" {
+	if _, err := e.Remember(ctx, memory.RememberRequest{Text: "written afterwards"}); err != nil && v.Fault == "" {
 		v.Fault = "what was recovered can't be written to: " + strings.TrimSpace(err.Error())
 	}
 	return v

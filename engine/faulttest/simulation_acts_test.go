@@ -8,12 +8,16 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
 )
 
 // say appends to the actor's conversation.
 func (a *actor) say() act {
-	r := engine.AppendRequest{Conversation: a.name, Cursor: &engine.Cursor{Path: "/" + a.name, Host: "h", Lines: int64(a.Number*1000 + a.made)}}
+	r := conversation.AppendRequest{Conversation: a.name, Cursor: &conversation.Cursor{Path: "/" + a.name, Host: "h", Lines: int64(a.Number*1000 + a.made)}}
 	made := act{name: "append", passes: true, changed: content{"cursor /" + a.name: fmt.Sprint(r.Cursor.Lines)}}
 	seq := 0
 	for key := range a.Is {
@@ -24,7 +28,7 @@ func (a *actor) say() act {
 	for range 1 + a.rng.IntN(8) {
 		a.made++
 		seq++
-		m := engine.Message{Key: fmt.Sprintf("%s %04d_%d", a.name, a.Number, a.made), Role: []string{"user", "assistant"}[a.rng.IntN(2)], SaidAt: a.now()}
+		m := conversation.Message{Key: fmt.Sprintf("%s %04d_%d", a.name, a.Number, a.made), Role: []string{"user", "assistant"}[a.rng.IntN(2)], SaidAt: a.now()}
 		m.Text = sentence(m.Key)
 		r.Messages = append(r.Messages, m)
 		made.changed["message "+m.Key] = fmt.Sprintf("%s|%d|%s|%s|%d", a.name, seq, m.Role, m.Text, m.SaidAt.UnixMicro())
@@ -38,7 +42,7 @@ func (a *actor) say() act {
 
 func (a *actor) compact() act {
 	return act{name: "compact", passes: true, do: func(ctx context.Context) error {
-		_, err := a.engine.Compact(ctx, engine.CompactRequest{Conversation: a.name, Force: true})
+		_, err := a.engine.Compact(ctx, compact.Request{Conversation: a.name, Force: true})
 		return unless(err, engine.ErrNotFound)
 	}}
 }
@@ -49,7 +53,7 @@ func (a *actor) weigh() act {
 	if _, ok := a.Is["weights:"+name]; ok && a.rng.IntN(2) == 0 {
 		return act{name: "reset weights", changed: content{"weights:" + name: ""}, do: func(ctx context.Context) error { return a.engine.ResetWeights(ctx, name) }}
 	}
-	w := engine.MemoryWeights()
+	w := recall.MemoryWeights()
 	w.Pool = 100 + a.rng.IntN(900)
 	return act{name: "set weights", changed: content{"weights:" + name: fmt.Sprint(w.Pool)}, do: func(ctx context.Context) error { return a.engine.SetWeights(ctx, name, w) }}
 }
@@ -65,7 +69,7 @@ func (a *actor) define() act {
 // grant lets somebody expand the conversation, and takes that back.
 func (a *actor) grant() act {
 	return act{name: "grant", do: func(ctx context.Context) error {
-		g, err := a.engine.CreateGrant(ctx, engine.GrantRequest{Conversations: []string{a.name}})
+		g, err := a.engine.CreateGrant(ctx, lookup.GrantRequest{Conversations: []string{a.name}})
 		if err != nil {
 			return unless(err, engine.ErrNotFound)
 		}

@@ -8,16 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // fresh is a memory that is not there yet.
-func (a *actor) fresh() (r engine.RememberRequest, m memory) {
+func (a *actor) fresh() (r memory.RememberRequest, m kept) {
 	a.made++
 	id := fmt.Sprintf("mem_%s_%04d_%d", a.name, a.Number, a.made)
-	m = memory{text: a.unique(id) + " " + sentence(id), importance: 10 + a.rng.IntN(90), createdAt: a.now().UnixMicro()}
+	m = kept{text: a.unique(id) + " " + sentence(id), importance: 10 + a.rng.IntN(90), createdAt: a.now().UnixMicro()}
 	importance := float64(m.importance) / 100
-	return engine.RememberRequest{ID: id, Text: m.text, Importance: &importance, CreatedAt: time.UnixMicro(m.createdAt).UTC()}, m
+	return memory.RememberRequest{ID: id, Text: m.text, Importance: &importance, CreatedAt: time.UnixMicro(m.createdAt).UTC()}, m
 }
 
 // unique is a word that no other text has.
@@ -33,9 +34,9 @@ func (a *actor) remember() act {
 
 func (a *actor) rememberMany() act {
 	made := act{name: "remember many", changed: content{}}
-	requests := make([]engine.RememberRequest, 2+a.rng.IntN(60))
+	requests := make([]memory.RememberRequest, 2+a.rng.IntN(60))
 	for i := range requests {
-		var m memory
+		var m kept
 		requests[i], m = a.fresh()
 		made.changed["memory "+requests[i].ID] = m.String()
 	}
@@ -50,7 +51,7 @@ func (a *actor) rememberMany() act {
 }
 
 // some is a memory of the actor's that fits, or none.
-func (a *actor) some(fits func(memory) bool) (id string, m memory) {
+func (a *actor) some(fits func(kept) bool) (id string, m kept) {
 	var ids []string
 	for key, row := range a.Is {
 		if strings.HasPrefix(key, "memory mem_"+a.name) && fits(readMemory(row)) {
@@ -65,9 +66,9 @@ func (a *actor) some(fits func(memory) bool) (id string, m memory) {
 	return strings.TrimPrefix(key, "memory "), readMemory(a.Is[key])
 }
 
-func known(m memory) bool   { return !m.forgotten }
-func current(m memory) bool { return !m.forgotten && m.supersededBy == "" }
-func anyOne(memory) bool    { return true }
+func known(m kept) bool   { return !m.forgotten }
+func current(m kept) bool { return !m.forgotten && m.supersededBy == "" }
+func anyOne(kept) bool    { return true }
 
 func (a *actor) update() act {
 	id, m := a.some(known)
@@ -77,7 +78,7 @@ func (a *actor) update() act {
 	a.made++
 	m.text = fmt.Sprint(a.unique(id), " ", sentence(fmt.Sprint(id, " ", a.Number, " ", a.made)))
 	return act{name: "update", changed: content{"memory " + id: m.String()}, do: func(ctx context.Context) error {
-		_, err := a.engine.Update(ctx, engine.UpdateRequest{ID: id, Text: &m.text})
+		_, err := a.engine.Update(ctx, memory.UpdateRequest{ID: id, Text: &m.text})
 		return err
 	}}
 }
@@ -90,7 +91,7 @@ func (a *actor) supersede() act {
 	r, m := a.fresh()
 	old.supersededBy, m.supersedes = r.ID, id
 	return act{name: "supersede", changed: content{"memory " + id: old.String(), "memory " + r.ID: m.String()}, do: func(ctx context.Context) error {
-		_, err := a.engine.Supersede(ctx, engine.SupersedeRequest{ID: id, By: r})
+		_, err := a.engine.Supersede(ctx, memory.SupersedeRequest{ID: id, By: r})
 		return err
 	}}
 }
@@ -102,7 +103,7 @@ func (a *actor) forget() act {
 	}
 	m.forgotten = true
 	return act{name: "forget", changed: content{"memory " + id: m.String()}, do: func(ctx context.Context) error {
-		_, err := a.engine.Forget(ctx, engine.ForgetRequest{ID: id, Reason: "over"})
+		_, err := a.engine.Forget(ctx, memory.ForgetRequest{ID: id, Reason: "over"})
 		return err
 	}}
 }
@@ -127,20 +128,20 @@ func (a *actor) purge() act {
 		}
 	}
 	return act{name: "purge", changed: changed, do: func(ctx context.Context) error {
-		_, err := a.engine.Purge(ctx, engine.ForgetRequest{ID: id})
+		_, err := a.engine.Purge(ctx, memory.ForgetRequest{ID: id})
 		return err
 	}}
 }
 
 // recall finds a memory that the actor knows by its word.
 func (a *actor) recall() act {
-	id, _ := a.some(func(m memory) bool { return current(m) && m.createdAt <= a.now().UnixMicro() })
+	id, _ := a.some(func(m kept) bool { return current(m) && m.createdAt <= a.now().UnixMicro() })
 	if id == "" {
 		return act{}
 	}
 	return act{name: "recall", do: func(ctx context.Context) error {
-		found, err := a.engine.Recall(ctx, engine.RecallQuery{Text: a.unique(id)})
-		if err == nil && !slices.ContainsFunc(found.Hits, func(h engine.Hit) bool { return h.ID == id }) {
+		found, err := a.engine.Recall(ctx, recall.Query{Text: a.unique(id)})
+		if err == nil && !slices.ContainsFunc(found.Hits, func(h recall.Hit) bool { return h.ID == id }) {
 			err = fmt.Errorf("%w: %s among %d hits", errWrong, id, len(found.Hits))
 		}
 		return err
@@ -154,7 +155,7 @@ func (a *actor) look() act {
 		return act{}
 	}
 	return act{name: "get", do: func(ctx context.Context) error {
-		got, err := a.engine.Get(ctx, engine.GetRequest{ID: id})
+		got, err := a.engine.Get(ctx, memory.GetRequest{ID: id})
 		if err == nil && (got.Text != m.text || got.RetiredAt.IsZero() == m.forgotten || got.SupersededBy != m.supersededBy) {
 			err = fmt.Errorf("%w: %+v, not %v", errWrong, got, m)
 		}

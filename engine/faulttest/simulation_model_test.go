@@ -20,7 +20,7 @@ UNION ALL SELECT 'source ' || c.name || ' ' || s.id || ' ' || u.ordinal, u.sourc
 UNION ALL SELECT 'item ' || c.name || ' ' || i.position, i.ref FROM context_items AS i JOIN conversations AS c ON c.id = i.conversation_id`
 
 // memory is what the model knows of one.
-type memory struct {
+type kept struct {
 	text                     string
 	importance               int // in hundredths
 	forgotten                bool
@@ -28,12 +28,12 @@ type memory struct {
 	createdAt                int64 // microseconds
 }
 
-func (m memory) String() string {
+func (m kept) String() string {
 	return fmt.Sprintf("%s|%d|%t|%s|%s|%d", m.text, m.importance, m.forgotten, m.supersededBy, m.supersedes, m.createdAt)
 }
 
 // readMemory reads what String wrote.
-func readMemory(row string) (m memory) {
+func readMemory(row string) (m kept) {
 	parts := strings.Split(row, "|")
 	m.text, m.forgotten, m.supersededBy, m.supersedes = parts[0], parts[2] == "true", parts[3], parts[4]
 	m.importance, _ = strconv.Atoi(parts[1])

@@ -5,27 +5,27 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // blocksOf gives what a content is made of: a string, a list of blocks, or one block. A string is what was said, whatever it looks like.
-func blocksOf(content json.RawMessage) []engine.Block {
+func blocksOf(content json.RawMessage) []conversation.Block {
 	var s string
 	if json.Unmarshal(content, &s) == nil && !isNull(content) {
-		return []engine.Block{{Type: engine.TextBlock, Text: storable(s)}}
+		return []conversation.Block{{Type: conversation.TextBlock, Text: storable(s)}}
 	}
-	_, blocks, err := engine.ContentOf(content)
+	_, blocks, err := conversation.ContentOf(content)
 	if err != nil {
 		return nil
 	}
 	for i := range blocks {
 		b := &blocks[i]
-		b.Type = engine.BlockType(storable(string(b.Type)))
+		b.Type = conversation.BlockType(storable(string(b.Type)))
 		for _, word := range []*string{&b.CallID, &b.Tool, &b.FileName, &b.MIME} {
 			*word = storable(*word)
 		}
 		switch b.Type {
-		case engine.TextBlock, engine.ThinkingBlock, engine.ToolCallBlock, engine.ToolResultBlock, engine.ImageBlock, engine.FileBlock:
+		case conversation.TextBlock, conversation.ThinkingBlock, conversation.ToolCallBlock, conversation.ToolResultBlock, conversation.ImageBlock, conversation.FileBlock:
 			b.Raw = nil // the line is kept, and nothing is in it that they do not say
 		}
 	}
@@ -33,11 +33,11 @@ func blocksOf(content json.RawMessage) []engine.Block {
 }
 
 // outputOf gives what a tool said, as text, and the pictures and files that came with it.
-func outputOf(content json.RawMessage) (output string, files []engine.Block) {
+func outputOf(content json.RawMessage) (output string, files []conversation.Block) {
 	var lines []string
 	for _, b := range blocksOf(content) {
 		switch {
-		case b.Type == engine.ImageBlock || b.Type == engine.FileBlock:
+		case b.Type == conversation.ImageBlock || b.Type == conversation.FileBlock:
 			files = append(files, b)
 		case b.Text == "" && b.Raw != nil:
 			lines = append(lines, jsonText(b.Raw))
@@ -49,9 +49,9 @@ func outputOf(content json.RawMessage) (output string, files []engine.Block) {
 }
 
 // result is a message with what a tool said.
-func result(callID, tool, output string, failed bool, files []engine.Block) engine.Message {
-	b := engine.Block{Type: engine.ToolResultBlock, CallID: callID, Tool: tool, Output: output, IsError: failed}
-	return engine.Message{Role: "tool", Blocks: append([]engine.Block{b}, files...)}
+func result(callID, tool, output string, failed bool, files []conversation.Block) conversation.Message {
+	b := conversation.Block{Type: conversation.ToolResultBlock, CallID: callID, Tool: tool, Output: output, IsError: failed}
+	return conversation.Message{Role: "tool", Blocks: append([]conversation.Block{b}, files...)}
 }
 
 // jsonText is JSON as text: a string says itself.
@@ -64,10 +64,10 @@ func jsonText(raw json.RawMessage) string {
 }
 
 // textOf joins the texts of blocks.
-func textOf(blocks []engine.Block) string {
+func textOf(blocks []conversation.Block) string {
 	var lines []string
 	for _, b := range blocks {
-		if b.Type == engine.TextBlock && strings.TrimSpace(b.Text) != "" {
+		if b.Type == conversation.TextBlock && strings.TrimSpace(b.Text) != "" {
 			lines = append(lines, b.Text)
 		}
 	}
@@ -75,19 +75,19 @@ func textOf(blocks []engine.Block) string {
 }
 
 // spokenBy gives a content as a message; one that is empty is an event.
-func spokenBy(role string, content json.RawMessage) engine.Message {
+func spokenBy(role string, content json.RawMessage) conversation.Message {
 	blocks := blocksOf(content)
 	for _, b := range blocks {
-		if b.Type != engine.TextBlock || strings.TrimSpace(b.Text) != "" {
-			return engine.Message{Role: role, Blocks: blocks}
+		if b.Type != conversation.TextBlock || strings.TrimSpace(b.Text) != "" {
+			return conversation.Message{Role: role, Blocks: blocks}
 		}
 	}
 	return eventOf(role, "empty", "")
 }
 
 // eventOf is a record of the host as a message that is no turn of talk.
-func eventOf(role, kind, said string) engine.Message {
-	return engine.Message{Role: role, SetAside: engine.AsideEvent, Blocks: []engine.Block{{Type: engine.BlockType(or(strings.TrimSpace(storable(kind)), "event")), Text: said}}}
+func eventOf(role, kind, said string) conversation.Message {
+	return conversation.Message{Role: role, SetAside: conversation.AsideEvent, Blocks: []conversation.Block{{Type: conversation.BlockType(or(strings.TrimSpace(storable(kind)), "event")), Text: said}}}
 }
 
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }

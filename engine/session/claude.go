@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // claude reads the transcripts of Claude Code: a tree of lines by uuid and parentUuid, several lines for one answer, and
@@ -152,7 +152,7 @@ func (c *claude) note(t *Transcript, e *entry, n *claudeNote, l *claudeLine) {
 	messages := c.read(l)
 	e.kind = message
 	switch {
-	case len(messages) == 1 && messages[0].SetAside == engine.AsideEvent:
+	case len(messages) == 1 && messages[0].SetAside == conversation.AsideEvent:
 		e.kind, n.injected = event, true
 		return
 	case len(messages) > 1:
@@ -162,9 +162,9 @@ func (c *claude) note(t *Transcript, e *entry, n *claudeNote, l *claudeLine) {
 		for _, b := range m.Blocks {
 			switch {
 			case b.CallID == "":
-			case b.Type == engine.ToolCallBlock:
+			case b.Type == conversation.ToolCallBlock:
 				e.calls = append(e.calls, b.CallID)
-			case b.Type == engine.ToolResultBlock && m.Role == "tool":
+			case b.Type == conversation.ToolResultBlock && m.Role == "tool":
 				e.results = append(e.results, b.CallID)
 			}
 		}
@@ -227,7 +227,7 @@ func (c *claude) summary(_ *entry, raw []byte) string {
 	return strings.TrimSpace(textOf(blocksOf(l.Message.Content)))
 }
 
-func (c *claude) messages(t *Transcript, _ *entry, raw []byte) ([]engine.Message, error) {
+func (c *claude) messages(t *Transcript, _ *entry, raw []byte) ([]conversation.Message, error) {
 	var l claudeLine
 	if err := decode(raw, &l); err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (c *claude) messages(t *Transcript, _ *entry, raw []byte) ([]engine.Message
 	messages := c.read(&l)
 	for i := range messages {
 		for j := range messages[i].Blocks {
-			if b := &messages[i].Blocks[j]; b.Type == engine.ToolResultBlock {
+			if b := &messages[i].Blocks[j]; b.Type == conversation.ToolResultBlock {
 				c.complete(b, t.Redact)
 			}
 		}
@@ -244,48 +244,48 @@ func (c *claude) messages(t *Transcript, _ *entry, raw []byte) ([]engine.Message
 }
 
 // read gives the messages of a line.
-func (c *claude) read(l *claudeLine) []engine.Message {
+func (c *claude) read(l *claudeLine) []conversation.Message {
 	role := string(l.Type)
 	if role != "user" && role != "assistant" {
 		kind := strings.Trim(string(l.Type)+":"+string(l.Subtype), ":")
-		return []engine.Message{eventOf("system", kind, jsonText(l.Content))}
+		return []conversation.Message{eventOf("system", kind, jsonText(l.Content))}
 	}
-	blocks, results := blocksOf(l.Message.Content), []engine.Message(nil)
+	blocks, results := blocksOf(l.Message.Content), []conversation.Message(nil)
 	if role == "user" {
 		blocks, results = apart(blocks)
 	}
 	switch {
 	case bool(l.IsSummary):
-		return []engine.Message{eventOf("system", "compaction", textOf(blocks))}
+		return []conversation.Message{eventOf("system", "compaction", textOf(blocks))}
 	case bool(l.APIError), l.Message.Model == "<synthetic>":
-		return []engine.Message{eventOf(role, "api_error", textOf(blocks))}
+		return []conversation.Message{eventOf(role, "api_error", textOf(blocks))}
 	case role == "assistant":
 		if len(blocks) == 0 {
-			return []engine.Message{eventOf(role, "empty", "")}
+			return []conversation.Message{eventOf(role, "empty", "")}
 		}
-		return []engine.Message{{Role: role, Blocks: blocks}}
+		return []conversation.Message{{Role: role, Blocks: blocks}}
 	}
 	all := blocks
 	blocks = spoken(blocks)
 	if len(blocks) > 0 && !bool(l.Meta) {
-		return append(results, engine.Message{Role: role, Blocks: blocks})
+		return append(results, conversation.Message{Role: role, Blocks: blocks})
 	}
 	switch {
 	case len(results) > 0:
 	case len(all) == 0:
-		return []engine.Message{eventOf(role, "empty", "")}
+		return []conversation.Message{eventOf(role, "empty", "")}
 	default:
-		return []engine.Message{eventOf(role, "injected", textOf(all))}
+		return []conversation.Message{eventOf(role, "injected", textOf(all))}
 	}
 	return results
 }
 
 // apart takes the results of tools, each with the pictures and files that belong to it, out of what the user said.
-func apart(blocks []engine.Block) (said []engine.Block, results []engine.Message) {
+func apart(blocks []conversation.Block) (said []conversation.Block, results []conversation.Message) {
 	for _, b := range blocks {
 		last := len(results) - 1
 		switch {
-		case b.Type == engine.ToolResultBlock:
+		case b.Type == conversation.ToolResultBlock:
 			results = append(results, result(b.CallID, b.Tool, withoutReminders(b.Output), b.IsError, nil))
 		case b.CallID != "" && last >= 0 && results[last].Blocks[0].CallID == b.CallID:
 			results[last].Blocks = append(results[last].Blocks, b)
@@ -311,9 +311,9 @@ func withoutReminders(s string) string {
 }
 
 // spoken gives the blocks that the user brought, without what the host put between; the user's own shell commands are theirs.
-func spoken(blocks []engine.Block) (kept []engine.Block) {
+func spoken(blocks []conversation.Block) (kept []conversation.Block) {
 	for _, b := range blocks {
-		if b.Type == engine.TextBlock {
+		if b.Type == conversation.TextBlock {
 			plain := strings.TrimSpace(withoutReminders(b.Text))
 			switch {
 			case plain == "" || injectedHead.MatchString(plain):

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // mostOutput is how large an output may be that is read from a file of its own, in bytes. Of a larger one the preview is what is kept.
@@ -19,7 +19,7 @@ var outputElsewhere = regexp.MustCompile(`^\s*(?:<persisted-output>\s*)?[^\n]{0,
 
 // complete puts the whole output in the place of its preview. It is looked for beside the transcript only, whatever folder the line names:
 // transcripts get copied, and no line may name any other file of the machine. Where it is not there, the preview stays.
-func (c *claude) complete(b *engine.Block, redact bool) {
+func (c *claude) complete(b *conversation.Block, redact bool) {
 	at := outputElsewhere.FindStringSubmatch(b.Output)
 	if at == nil {
 		return

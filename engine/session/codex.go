@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // codex reads the rollouts of Codex: lines in the order of the talk, without ids, wrapped in {timestamp, type, payload} or, in old
@@ -206,7 +206,7 @@ func (c *codex) item(t *Transcript, e *entry, n *codexNote, item codexItem, payl
 	default:
 		c.give(t, e, string(item.Type), payload)
 	}
-	if m.SetAside == engine.AsideEvent {
+	if m.SetAside == conversation.AsideEvent {
 		if role == "user" {
 			c.open = none
 		}
@@ -228,9 +228,9 @@ func (c *codex) item(t *Transcript, e *entry, n *codexNote, item codexItem, payl
 	}
 	for _, b := range m.Blocks {
 		switch b.Type {
-		case engine.ToolCallBlock:
+		case conversation.ToolCallBlock:
 			e.calls = append(e.calls, b.CallID)
-		case engine.ToolResultBlock:
+		case conversation.ToolResultBlock:
 			e.results = append(e.results, b.CallID)
 		}
 	}
@@ -277,7 +277,7 @@ func (c *codex) settle(t *Transcript) {
 		}
 		e.aside = ""
 		if e.kind == message && c.notes[e.head].rolled {
-			e.aside = engine.AsideOffBranch
+			e.aside = conversation.AsideOffBranch
 		}
 		if e.kind == compaction && !n.rolled && n.summary {
 			newest = i

@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
-func (c *codex) messages(_ *Transcript, e *entry, raw []byte) ([]engine.Message, error) {
+func (c *codex) messages(_ *Transcript, e *entry, raw []byte) ([]conversation.Message, error) {
 	l, item, _, err := c.of(raw)
 	if err != nil {
 		return nil, err
@@ -17,15 +17,15 @@ func (c *codex) messages(_ *Transcript, e *entry, raw []byte) ([]engine.Message,
 	switch {
 	case l.Type == "response_item":
 		m, _ := item.message()
-		return []engine.Message{m}, nil
+		return []conversation.Message{m}, nil
 	case e.kind == message && item.Type == "user_message":
-		return []engine.Message{{Role: "user", Blocks: []engine.Block{{Type: engine.TextBlock, Text: jsonText(item.Message)}}}}, nil
+		return []conversation.Message{{Role: "user", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: jsonText(item.Message)}}}}, nil
 	case e.kind == message:
-		return []engine.Message{{Role: "assistant", Blocks: []engine.Block{{Type: engine.TextBlock, Text: jsonText(item.Message)}}}}, nil
+		return []conversation.Message{{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: jsonText(item.Message)}}}}, nil
 	case l.Type == "compacted":
-		return []engine.Message{eventOf("system", "compaction", jsonText(item.Message))}, nil
+		return []conversation.Message{eventOf("system", "compaction", jsonText(item.Message))}, nil
 	}
-	return []engine.Message{eventOf("system", strings.TrimSuffix(string(l.Type)+":"+string(item.Type), ":"), "")}, nil
+	return []conversation.Message{eventOf("system", strings.TrimSuffix(string(l.Type)+":"+string(item.Type), ":"), "")}, nil
 }
 
 func (c *codex) summary(_ *entry, raw []byte) string {
@@ -37,16 +37,16 @@ func (c *codex) summary(_ *entry, raw []byte) string {
 }
 
 // message gives an item as a message, and whose it is.
-func (item *codexItem) message() (m engine.Message, role string) {
+func (item *codexItem) message() (m conversation.Message, role string) {
 	id := string(or(item.CallID, item.ID))
-	call := func(tool string, input json.RawMessage) (engine.Message, string) {
-		return engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ToolCallBlock, CallID: id, Tool: tool, Input: jsonText(input)}}}, "assistant"
+	call := func(tool string, input json.RawMessage) (conversation.Message, string) {
+		return conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: id, Tool: tool, Input: jsonText(input)}}}, "assistant"
 	}
 	switch item.Type {
 	case "message":
 		return item.talk()
 	case "reasoning":
-		return engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: engine.ThinkingBlock, Text: item.reasoning()}}}, "assistant"
+		return conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: item.reasoning()}}}, "assistant"
 	case "function_call":
 		return call(string(item.Name), item.Arguments)
 	case "custom_tool_call":
@@ -58,7 +58,7 @@ func (item *codexItem) message() (m engine.Message, role string) {
 	case "tool_search_call":
 		return call("tool_search", item.Arguments)
 	case "image_generation_call":
-		return engine.Message{Role: "assistant", Blocks: []engine.Block{{Type: "image_generation_call", Text: jsonText(item.Result)}}}, "assistant"
+		return conversation.Message{Role: "assistant", Blocks: []conversation.Block{{Type: "image_generation_call", Text: jsonText(item.Result)}}}, "assistant"
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		output, failed, files := item.output()
 		return result(id, "", output, failed, files), "tool"
@@ -69,7 +69,7 @@ func (item *codexItem) message() (m engine.Message, role string) {
 }
 
 // talk gives an item in which somebody says something.
-func (item *codexItem) talk() (engine.Message, string) {
+func (item *codexItem) talk() (conversation.Message, string) {
 	role := string(item.Role)
 	switch role {
 	case "developer":
@@ -78,10 +78,10 @@ func (item *codexItem) talk() (engine.Message, string) {
 	default:
 		return eventOf("system", "message:"+role, ""), ""
 	}
-	var blocks []engine.Block
+	var blocks []conversation.Block
 	injected := ""
 	for _, b := range blocksOf(item.Content) {
-		if role == "user" && b.Type == engine.TextBlock && codexInjected(b.Text) {
+		if role == "user" && b.Type == conversation.TextBlock && codexInjected(b.Text) {
 			injected = b.Text
 			continue
 		}
@@ -89,7 +89,7 @@ func (item *codexItem) talk() (engine.Message, string) {
 	}
 	switch {
 	case len(blocks) > 0:
-		return engine.Message{Role: role, Blocks: blocks}, role
+		return conversation.Message{Role: role, Blocks: blocks}, role
 	case injected != "":
 		return eventOf(role, "injected", injected), role
 	}
@@ -120,7 +120,7 @@ func (item *codexItem) reasoning() string {
 }
 
 // output is what a tool said. Some say it in JSON within the text, with the exit code of a program.
-func (item *codexItem) output() (said string, failed bool, files []engine.Block) {
+func (item *codexItem) output() (said string, failed bool, files []conversation.Block) {
 	var old struct {
 		Content text  `json:"content"`
 		Success *bool `json:"success"`

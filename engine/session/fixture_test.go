@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/session"
 )
@@ -55,7 +56,7 @@ func dump(t testing.TB, e *engine.Engine) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(all, func(a, b engine.Conversation) int {
+	slices.SortFunc(all, func(a, b conversation.Conversation) int {
 		return cmp.Or(strings.Compare(a.SessionKey, b.SessionKey), strings.Compare(a.ID, b.ID))
 	})
 	names := map[string]string{}
@@ -72,7 +73,7 @@ func dump(t testing.TB, e *engine.Engine) string {
 			fmt.Fprintf(&b, " parent %s", names[c.ParentID])
 		}
 		b.WriteString("\n")
-		messages, err := e.Messages(ctx, engine.MessagesRequest{Conversation: c.ID, Limit: 100_000})
+		messages, err := e.Messages(ctx, conversation.MessagesRequest{Conversation: c.ID, Limit: 100_000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func plainKey(key string) string {
 	return key
 }
 
-func writeMessage(b *strings.Builder, m *engine.Message, where string) {
+func writeMessage(b *strings.Builder, m *conversation.Message, where string) {
 	key := m.Key
 	if len(key) > 40 && !strings.HasPrefix(key, "codex:") && !strings.HasPrefix(key, "openclaw:") {
 		key = key[:40] + "…"

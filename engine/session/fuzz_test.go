@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/session"
 )
 
@@ -59,7 +59,7 @@ func keysOf(t *testing.T, host session.Host, content string, ends ...int) map[st
 		if tr.Bytes+tr.Pending > int64(end) {
 			t.Fatalf("read %d and %d bytes of %d", tr.Bytes, tr.Pending, end)
 		}
-		if err := tr.Bootstrap(100, func(engine.Message) int { return 10 }); err != nil {
+		if err := tr.Bootstrap(100, func(conversation.Message) int { return 10 }); err != nil {
 			t.Fatal(err)
 		}
 		for r, err := range tr.Records(context.Background()) {

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // ImportRequest names the transcripts to bring in.
@@ -73,14 +74,14 @@ func Import(ctx context.Context, e *engine.Engine, r ImportRequest) (*Report, er
 type importer struct {
 	e        *engine.Engine
 	r        ImportRequest
-	cursors  map[string]engine.Cursor
-	stored   []engine.Conversation
+	cursors  map[string]conversation.Cursor
+	stored   []conversation.Conversation
 	progress func(bytes int64)
 	open     *kept // when transcripts are followed; nil: each is read once
 }
 
 func newImporter(ctx context.Context, e *engine.Engine, r ImportRequest) (*importer, error) {
-	im := &importer{e: e, r: r, cursors: map[string]engine.Cursor{}, progress: func(int64) {}}
+	im := &importer{e: e, r: r, cursors: map[string]conversation.Cursor{}, progress: func(int64) {}}
 	return im, im.refresh(ctx)
 }
 
@@ -103,7 +104,7 @@ func (im *importer) health(ctx context.Context, report *Report) error {
 	if err != nil {
 		return fmt.Errorf("import sessions: %w", err)
 	}
-	at := map[string]engine.Cursor{}
+	at := map[string]conversation.Cursor{}
 	for _, c := range cursors {
 		at[c.Path] = c
 	}
@@ -239,10 +240,10 @@ func refused(err error) bool {
 }
 
 // cursorOf gives how far a file was read; from the beginning, when it is another one than then, or was cut.
-func (im *importer) cursorOf(ctx context.Context, s source, path string) (engine.Cursor, error) {
+func (im *importer) cursorOf(ctx context.Context, s source, path string) (conversation.Cursor, error) {
 	cursor, ok := im.cursors[path]
 	if !ok {
-		return engine.Cursor{}, nil
+		return conversation.Cursor{}, nil
 	}
 	first, err := firstLineOf(ctx, s.in, s.size)
 	if err != nil {
@@ -251,7 +252,7 @@ func (im *importer) cursorOf(ctx context.Context, s source, path string) (engine
 	same, written := s.sameAs(cursor.FileID)
 	if !same || written && cursor.Bytes == s.size || cursor.FirstLine != first || cursor.Bytes > s.size || !lineEnd(s.in, cursor.Bytes) {
 		im.open.drop(path)
-		return engine.Cursor{}, nil
+		return conversation.Cursor{}, nil
 	}
 	return cursor, nil
 }
@@ -279,7 +280,7 @@ func firstLineOf(ctx context.Context, in io.ReaderAt, size int64) (sum string, e
 
 // transcript gives the transcript of a file as far as its cursor, which goes back to the beginning where it does not fit; nil: the file
 // has no whole line yet.
-func (im *importer) transcript(ctx context.Context, s source, path string, cursor *engine.Cursor) (*Transcript, error) {
+func (im *importer) transcript(ctx context.Context, s source, path string, cursor *conversation.Cursor) (*Transcript, error) {
 	if at := im.open.get(path); at != nil && at.t.Bytes == cursor.Bytes && cursor.Bytes > 0 {
 		at.t.r = s.in
 		return at.t, nil

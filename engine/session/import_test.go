@@ -11,8 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/session"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -68,7 +70,7 @@ func TestPurged(t *testing.T) {
 // TestGatedAgent: a sub-agent that the options keep out takes nothing of its session with it.
 func TestGatedAgent(t *testing.T) {
 	for gate, want := range map[string]int{"claude:agent:*": 2, "claude:s": 0} {
-		e := enginetest.OpenAt(t, ":memory:", engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{gate}}})
+		e := enginetest.OpenAt(t, ":memory:", engine.Options{Conversation: setup.Conversation{IgnoreSessions: []string{gate}}})
 		side := strings.Replace(said("x1", "", "look about"), `"type"`, `"isSidechain":true,"agentId":"77","type"`, 1)
 		path := write(t, filepath.Join(t.TempDir(), "s.jsonl"), said("u1", "", "x")+side+said("u2", "u1", "y"))
 		report := imported(t, e, path)
@@ -92,7 +94,7 @@ func TestTimes(t *testing.T) {
 	} {
 		e := open(t)
 		imported(t, e, write(t, filepath.Join(t.TempDir(), "t.jsonl"), `{"role":"user","content":"x","session":"t","time":`+c.written+"}\n"))
-		all, err := e.Messages(t.Context(), engine.MessagesRequest{Conversation: "plain:t"})
+		all, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "plain:t"})
 		if err != nil || len(all) != 1 || all[0].SaidAt.Format(time.RFC3339Nano) != c.want {
 			t.Errorf("%s: %+v, %v; want %s", c.written, all, err, c.want)
 		}

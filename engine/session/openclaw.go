@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // openClaw reads the sessions of OpenClaw, and of what shares its format: a tree of lines by id and parentId behind a header;
@@ -105,14 +105,14 @@ func (o *openClaw) scan(t *Transcript, e *entry, raw []byte) error {
 		t.Threads[0].Title = string(or(l.Name, text(t.Threads[0].Title)))
 	}
 	m := l.read()
-	if m.SetAside != engine.AsideEvent {
+	if m.SetAside != conversation.AsideEvent {
 		e.kind = message
 	}
 	for _, b := range m.Blocks {
 		switch b.Type {
-		case engine.ToolCallBlock:
+		case conversation.ToolCallBlock:
 			e.calls = append(e.calls, b.CallID)
-		case engine.ToolResultBlock:
+		case conversation.ToolResultBlock:
 			e.results = append(e.results, b.CallID)
 		}
 	}
@@ -222,12 +222,12 @@ func (o *openClaw) firstKept(t *Transcript, newest int, on []bool) int {
 	return none
 }
 
-func (o *openClaw) messages(_ *Transcript, _ *entry, raw []byte) ([]engine.Message, error) {
+func (o *openClaw) messages(_ *Transcript, _ *entry, raw []byte) ([]conversation.Message, error) {
 	var l openClawLine
 	if err := decode(raw, &l); err != nil {
 		return nil, err
 	}
-	return []engine.Message{l.read()}, nil
+	return []conversation.Message{l.read()}, nil
 }
 
 func (o *openClaw) summary(_ *entry, raw []byte) string {
@@ -239,7 +239,7 @@ func (o *openClaw) summary(_ *entry, raw []byte) string {
 }
 
 // read gives the line as a message.
-func (l *openClawLine) read() engine.Message {
+func (l *openClawLine) read() conversation.Message {
 	switch l.Type {
 	case "message":
 		return l.Message.read(l.Summary)
@@ -249,14 +249,14 @@ func (l *openClawLine) read() engine.Message {
 		if strings.TrimSpace(string(l.Summary)) == "" {
 			return eventOf("system", "branch_summary", "")
 		}
-		return engine.Message{Role: "user", Blocks: []engine.Block{{Type: engine.TextBlock, Text: string(l.Summary)}}}
+		return conversation.Message{Role: "user", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: string(l.Summary)}}}
 	case "checkpoint":
 		return eventOf("system", "checkpoint", string(l.Checkpoint.Summary))
 	}
 	return eventOf("system", string(l.Type), string(or(l.Summary, l.Name)))
 }
 
-func (m *openClawMessage) read(summary text) engine.Message {
+func (m *openClawMessage) read(summary text) conversation.Message {
 	switch role := string(m.Role); role {
 	case "user", "system", "custom", "hookMessage":
 		if role != "system" {
@@ -277,7 +277,7 @@ func (m *openClawMessage) read(summary text) engine.Message {
 		if m.Exclude {
 			return eventOf("user", role, said)
 		}
-		return engine.Message{Role: "user", Blocks: []engine.Block{{Type: engine.TextBlock, Text: strings.TrimSuffix(said, "\n")}}}
+		return conversation.Message{Role: "user", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: strings.TrimSuffix(said, "\n")}}}
 	default:
 		return eventOf("system", "message:"+role, string(or(m.Summary, summary)))
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // entry is a line of a transcript in its outline.
@@ -20,7 +20,7 @@ type entry struct {
 	unique             bool
 	head               int // the index of the entry whose message this one belongs to: its own when it begins one
 	pieces             int // messages that it makes, when they are more than one
-	aside              engine.SetAside
+	aside              conversation.SetAside
 	beyond             bool     // too old for the context of a first import
 	calls, results     []string // the tools' ids in it
 	inForce            bool     // a compaction: the newest of the active branch
@@ -50,7 +50,7 @@ func setBranch(entries []*entry, thread func(*entry) bool, on []bool) {
 		}
 		e.aside = ""
 		if !on[e.head] && !on[i] {
-			e.aside = engine.AsideOffBranch
+			e.aside = conversation.AsideOffBranch
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (t *Transcript) withCalls(thread, first int) int {
 // Bootstrap bounds what a first import puts into the context of each thread: the newest messages within so many tokens, but
 // always the newest, and with a tool's result its call. count gives the tokens of a message. What a compaction in force stands for
 // takes no room.
-func (t *Transcript) Bootstrap(budget int, count func(engine.Message) int) error {
+func (t *Transcript) Bootstrap(budget int, count func(conversation.Message) int) error {
 	for thread := range t.Threads {
 		if err := t.bootstrap(thread, budget, count); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (t *Transcript) Bootstrap(budget int, count func(engine.Message) int) error
 	return nil
 }
 
-func (t *Transcript) bootstrap(thread, budget int, count func(engine.Message) int) error {
+func (t *Transcript) bootstrap(thread, budget int, count func(conversation.Message) int) error {
 	oldest := 0 // the oldest entry that no compaction stands for
 	for i, e := range t.entries {
 		if e.thread == thread && e.kind == compaction && e.inForce {

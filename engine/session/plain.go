@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // plain reads lines such as {"role": "user", "content": "…", "time": "…"}, in the order of the talk. A line may be wrapped in an
@@ -75,8 +75,8 @@ func (p *plain) of(raw []byte) (l plainLine, err error) {
 	case "developer":
 		l.Role = "system"
 	}
-	if !slices.Contains(engine.Roles(), string(l.Role)) {
-		return l, fmt.Errorf("role is %q; allowed: %s", l.Role, strings.Join(engine.Roles(), ", "))
+	if !slices.Contains(conversation.Roles(), string(l.Role)) {
+		return l, fmt.Errorf("role is %q; allowed: %s", l.Role, strings.Join(conversation.Roles(), ", "))
 	}
 	return l, nil
 }
@@ -107,9 +107,9 @@ func (p *plain) scan(t *Transcript, e *entry, raw []byte) error {
 	}
 	for _, b := range m.Blocks {
 		switch b.Type {
-		case engine.ToolCallBlock:
+		case conversation.ToolCallBlock:
 			e.calls = append(e.calls, b.CallID)
-		case engine.ToolResultBlock:
+		case conversation.ToolResultBlock:
 			e.results = append(e.results, b.CallID)
 		}
 	}
@@ -162,15 +162,15 @@ func (p *plain) settle(*Transcript) {}
 
 func (p *plain) summary(*entry, []byte) string { return "" }
 
-func (p *plain) messages(_ *Transcript, _ *entry, raw []byte) ([]engine.Message, error) {
+func (p *plain) messages(_ *Transcript, _ *entry, raw []byte) ([]conversation.Message, error) {
 	l, err := p.of(raw)
 	if err != nil {
 		return nil, err
 	}
-	return []engine.Message{l.read()}, nil
+	return []conversation.Message{l.read()}, nil
 }
 
-func (l *plainLine) read() engine.Message {
+func (l *plainLine) read() conversation.Message {
 	if l.Role == "tool" && l.CallID != "" {
 		output, files := outputOf(l.Content)
 		m := result(string(l.CallID), string(l.Name), output, false, files)
@@ -180,9 +180,9 @@ func (l *plainLine) read() engine.Message {
 	m := spokenBy(string(l.Role), l.Content)
 	for i, c := range l.Calls {
 		if i == 0 && m.SetAside != "" {
-			m = engine.Message{Role: string(l.Role)}
+			m = conversation.Message{Role: string(l.Role)}
 		}
-		m.Blocks = append(m.Blocks, engine.Block{Type: engine.ToolCallBlock, CallID: string(c.ID), Tool: string(c.Function.Name), Input: jsonText(c.Function.Arguments)})
+		m.Blocks = append(m.Blocks, conversation.Block{Type: conversation.ToolCallBlock, CallID: string(c.ID), Tool: string(c.Function.Name), Input: jsonText(c.Function.Arguments)})
 	}
 	m.Speaker = string(or(l.Speaker, l.Name))
 	return m

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // Record is one thing that a transcript says. One of Message, Blocks and Summary is there.
@@ -18,8 +18,8 @@ type Record struct {
 	Twins  []string
 	Unique bool // no other transcript of the host has the key for anything else
 
-	Message *engine.Message
-	Blocks  []engine.Block // more of an earlier message
+	Message *conversation.Message
+	Blocks  []conversation.Block // more of an earlier message
 	Summary *Summary
 }
 
@@ -129,7 +129,7 @@ func (t *Transcript) talkAfter(i int) int {
 }
 
 // messagesOf gives the messages that begin with an entry, complete as far as the file was read.
-func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
+func (t *Transcript) messagesOf(i int, raw []byte) ([]conversation.Message, error) {
 	e := t.entries[i]
 	messages, err := t.format.messages(t, e, raw)
 	if err != nil {
@@ -144,11 +144,11 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
 		switch {
 		case m.SetAside != "":
 		case e.kind != message:
-			m.SetAside = engine.AsideEvent
+			m.SetAside = conversation.AsideEvent
 		case e.aside != "":
 			m.SetAside = e.aside
 		case e.beyond:
-			m.SetAside = engine.AsideNew
+			m.SetAside = conversation.AsideNew
 		}
 	}
 	messages[0].Raw = raw
@@ -168,12 +168,12 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]engine.Message, error) {
 }
 
 // further gives the blocks of a line that goes on with an earlier message, with the line kept beside the first.
-func further(e *entry, messages []engine.Message, raw []byte) (blocks []engine.Block) {
+func further(e *entry, messages []conversation.Message, raw []byte) (blocks []conversation.Block) {
 	for _, m := range messages {
 		blocks = append(blocks, m.Blocks...)
 	}
 	if len(blocks) == 0 {
-		blocks = []engine.Block{{Type: "empty"}}
+		blocks = []conversation.Block{{Type: "empty"}}
 	}
 	for n := range blocks {
 		blocks[n].Key = piece(e.key, n)

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // A batch is written when it has so many messages, or so many bytes of the host's lines.
@@ -22,13 +24,13 @@ const lookup = 5000
 type taking struct {
 	*importer
 	t       *Transcript
-	cursor  engine.Cursor // as it was: it moves when everything is stored
+	cursor  conversation.Cursor // as it was: it moves when everything is stored
 	report  *FileReport
-	known   map[string]engine.KnownKey
+	known   map[string]conversation.KnownKey
 	targets []*target // by thread
 	copying []bool    // by thread: its beginning is still a copy of its parent's
 
-	batch  []engine.Message // of one thread
+	batch  []conversation.Message // of one thread
 	thread int
 	bytes  int
 	offset int64 // of the end of the newest line in the batch
@@ -38,7 +40,7 @@ type taking struct {
 
 // take stores what the last Read of a transcript found. Its cursor moves with the last batch; until then it stays where it was, so that
 // a read that was cut short is done again, which the keys make harmless.
-func (im *importer) take(ctx context.Context, t *Transcript, cursor engine.Cursor, report *FileReport) error {
+func (im *importer) take(ctx context.Context, t *Transcript, cursor conversation.Cursor, report *FileReport) error {
 	k := &taking{importer: im, t: t, cursor: cursor, report: report, copying: make([]bool, len(t.Threads))}
 	report.Threads, report.Lines, report.Pending = len(t.Threads), t.Lines-cursor.Lines, t.Pending
 	for _, f := range t.Faults {
@@ -74,7 +76,7 @@ func (im *importer) take(ctx context.Context, t *Transcript, cursor engine.Curso
 
 // look asks the engine which keys of the read it has.
 func (k *taking) look(ctx context.Context) error {
-	k.known = map[string]engine.KnownKey{}
+	k.known = map[string]conversation.KnownKey{}
 	for keys := range slices.Chunk(k.t.keys(), lookup) {
 		known, err := k.e.KnownKeys(ctx, keys, k.r.Agent)
 		if err != nil {
@@ -87,7 +89,7 @@ func (k *taking) look(ctx context.Context) error {
 
 // branch moves messages of earlier reads that the host left, or returned to.
 func (k *taking) branch(ctx context.Context) error {
-	requests := map[string]*engine.BranchRequest{}
+	requests := map[string]*conversation.BranchRequest{}
 	for _, c := range k.t.Changes() {
 		at, ok := k.known[c.Key]
 		if !ok {
@@ -99,10 +101,10 @@ func (k *taking) branch(ctx context.Context) error {
 }
 
 // move notes a message that moves.
-func (k *taking) move(requests map[string]*engine.BranchRequest, at engine.KnownKey, key string, off bool) {
+func (k *taking) move(requests map[string]*conversation.BranchRequest, at conversation.KnownKey, key string, off bool) {
 	r := requests[at.ConversationID]
 	if r == nil {
-		r = &engine.BranchRequest{Conversation: at.ConversationID, Agent: k.r.Agent}
+		r = &conversation.BranchRequest{Conversation: at.ConversationID, Agent: k.r.Agent}
 		requests[at.ConversationID] = r
 	}
 	if off {
@@ -112,7 +114,7 @@ func (k *taking) move(requests map[string]*engine.BranchRequest, at engine.Known
 	}
 }
 
-func (k *taking) setBranches(ctx context.Context, requests map[string]*engine.BranchRequest) error {
+func (k *taking) setBranches(ctx context.Context, requests map[string]*conversation.BranchRequest) error {
 	for _, id := range slices.Sorted(maps.Keys(requests)) {
 		moved, err := k.e.SetBranch(ctx, *requests[id])
 		if err != nil {
@@ -146,7 +148,7 @@ func (k *taking) message(ctx context.Context, r Record) error {
 		k.report.Known++
 		return nil
 	}
-	if m.SetAside != engine.AsideEvent {
+	if m.SetAside != conversation.AsideEvent {
 		k.copying[r.Thread] = false
 	}
 	to := k.targets[r.Thread]
@@ -177,15 +179,15 @@ func (k *taking) copied(twins []string) bool {
 }
 
 // again looks at a message that is stored: it may have grown, or be on another branch than then.
-func (k *taking) again(ctx context.Context, m *engine.Message, at engine.KnownKey) error {
-	if off := m.SetAside == engine.AsideOffBranch; off && at.SetAside == "" || m.SetAside == "" && at.SetAside == engine.AsideOffBranch {
-		requests := map[string]*engine.BranchRequest{}
+func (k *taking) again(ctx context.Context, m *conversation.Message, at conversation.KnownKey) error {
+	if off := m.SetAside == conversation.AsideOffBranch; off && at.SetAside == "" || m.SetAside == "" && at.SetAside == conversation.AsideOffBranch {
+		requests := map[string]*conversation.BranchRequest{}
 		k.move(requests, at, m.Key, off)
 		if err := k.setBranches(ctx, requests); err != nil {
 			return err
 		}
 	}
-	from := slices.IndexFunc(m.Blocks, func(b engine.Block) bool { return b.Key != "" })
+	from := slices.IndexFunc(m.Blocks, func(b conversation.Block) bool { return b.Key != "" })
 	if from < 0 {
 		return nil
 	}
@@ -194,8 +196,8 @@ func (k *taking) again(ctx context.Context, m *engine.Message, at engine.KnownKe
 
 // parts adds blocks to a message that is stored, those of them that it does not have. Where the message was purged with its
 // conversation, or a gate kept it out, they are left out too.
-func (k *taking) parts(ctx context.Context, key string, blocks []engine.Block) error {
-	var fresh []engine.Block
+func (k *taking) parts(ctx context.Context, key string, blocks []conversation.Block) error {
+	var fresh []conversation.Block
 	stored := false
 	for _, b := range blocks {
 		if b.Raw != nil { // the first of a line
@@ -211,14 +213,14 @@ func (k *taking) parts(ctx context.Context, key string, blocks []engine.Block) e
 	if err := k.flush(ctx, false); err != nil {
 		return err
 	}
-	conversation := k.targets[k.thread].id
+	talk := k.targets[k.thread].id
 	if at, ok := k.known[key]; ok {
-		conversation = at.ConversationID
+		talk = at.ConversationID
 	}
-	if conversation == "" {
+	if talk == "" {
 		return nil
 	}
-	added, err := k.e.AddBlocks(ctx, engine.AddBlocksRequest{Conversation: conversation, Agent: k.r.Agent, MessageKey: key, Blocks: fresh})
+	added, err := k.e.AddBlocks(ctx, conversation.AddBlocksRequest{Conversation: talk, Agent: k.r.Agent, MessageKey: key, Blocks: fresh})
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
@@ -245,7 +247,7 @@ func (k *taking) adopt(ctx context.Context, r Record) error {
 	if next := r.Summary.Next; first == "" && k.known[next].ConversationID == to.id {
 		first = next // it was stored without the summary
 	}
-	s, changed, err := k.e.AdoptSummary(ctx, engine.AdoptRequest{Conversation: to.id, Agent: k.r.Agent, Key: r.Key, Text: r.Summary.Text,
+	s, changed, err := k.e.AdoptSummary(ctx, compact.AdoptRequest{Conversation: to.id, Agent: k.r.Agent, Key: r.Key, Text: r.Summary.Text,
 		Model: string(k.t.Host), At: r.Summary.At, FirstKept: first})
 	switch {
 	case errors.Is(err, engine.ErrNotFound), err == nil && !changed && s.ID == "":
@@ -260,7 +262,7 @@ func (k *taking) adopt(ctx context.Context, r Record) error {
 
 // say makes a summary a message: what it stands for is not in this conversation, but in another file or in the session's parent.
 func (k *taking) say(ctx context.Context, r Record) error {
-	m := engine.Message{Key: piece(r.Key, 1), Role: "system", Text: storable(r.Summary.Text), SaidAt: r.Summary.At, Session: k.t.Threads[r.Thread].ID}
+	m := conversation.Message{Key: piece(r.Key, 1), Role: "system", Text: storable(r.Summary.Text), SaidAt: r.Summary.At, Session: k.t.Threads[r.Thread].ID}
 	r.Key, r.Message, r.Summary = m.Key, &m, nil
 	return k.message(ctx, r)
 }
@@ -271,7 +273,7 @@ func (k *taking) flush(ctx context.Context, last bool) error {
 		return nil
 	}
 	v, to := k.t.Threads[k.thread], k.targets[k.thread]
-	r := engine.AppendRequest{Agent: k.r.Agent, Scope: k.r.Scope, Messages: k.batch}
+	r := conversation.AppendRequest{Agent: k.r.Agent, Scope: k.r.Scope, Messages: k.batch}
 	switch {
 	case to.id == "":
 		r.SessionKey, r.SessionID, r.Title, r.Parent = v.Key, v.ID, v.Title, k.parent(v)
@@ -310,7 +312,7 @@ func (k *taking) stand(id string, v Thread, scope string) {
 	to := k.targets[k.thread]
 	if to.id == "" {
 		to.id, to.title, to.keyed = id, v.Title, true
-		k.stored = append(k.stored, engine.Conversation{ID: id, Name: v.Key, SessionKey: v.Key, SessionID: v.ID, Title: v.Title, Scope: scope, Active: true})
+		k.stored = append(k.stored, conversation.Conversation{ID: id, Name: v.Key, SessionKey: v.Key, SessionID: v.ID, Title: v.Title, Scope: scope, Active: true})
 	}
 	if k.thread == k.t.Own {
 		k.report.ConversationID, k.cursor.ConversationID = id, id
@@ -318,10 +320,10 @@ func (k *taking) stand(id string, v Thread, scope string) {
 }
 
 // count adds a batch to the report.
-func (k *taking) count(result *engine.Appended) {
+func (k *taking) count(result *conversation.Appended) {
 	events := 0
 	for _, m := range k.batch {
-		if m.SetAside == engine.AsideEvent {
+		if m.SetAside == conversation.AsideEvent {
 			events++
 		}
 	}
@@ -338,7 +340,7 @@ func (k *taking) warn(err error) {
 }
 
 // end is the cursor behind everything that was read.
-func (k *taking) end() engine.Cursor {
+func (k *taking) end() conversation.Cursor {
 	at := k.cursor
 	at.Bytes, at.Lines, at.Skipped = k.t.Bytes, k.t.Lines, int64(len(k.t.Faults))
 	return at

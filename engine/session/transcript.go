@@ -10,7 +10,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // Transcript is a host's file as far as it was read. It keeps an outline, some 200 bytes for a line, and no contents: those are
@@ -73,7 +73,7 @@ type format interface {
 	settle(t *Transcript)
 	// messages gives what a line says: one message, or several where the host puts the results of tools into one line. Of a line that
 	// goes on with an earlier message it is one with the further blocks. Keys, times, SetAside and Raw are the caller's.
-	messages(t *Transcript, e *entry, text []byte) ([]engine.Message, error)
+	messages(t *Transcript, e *entry, text []byte) ([]conversation.Message, error)
 	// summary gives the text of a compaction.
 	summary(e *entry, text []byte) string
 }

@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/session"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // turns are plain lines of so many turns, user and assistant in turn, with texts of 40 characters, which are 10 tokens.
@@ -53,7 +55,7 @@ func TestBootstrapVectors(t *testing.T) {
 		{"the same line twice", 0, nil, []step{{turns(0, 1) + turns(0, 1), 2, 0, 2}, {turns(0, 1) + turns(0, 1), 0, 0, 2}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{BootstrapMaxTokens: c.budget}})
+			e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{BootstrapMaxTokens: c.budget}})
 			folder := t.TempDir()
 			for i, content := range c.stored {
 				imported(t, e, write(t, filepath.Join(folder, fmt.Sprintf("before%d.jsonl", i)), content))
@@ -80,7 +82,7 @@ func TestBootstrapKeepsPairs(t *testing.T) {
 		{"where nothing else is left, the call stays with the results", turns(0, 1) + call + results, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{BootstrapMaxTokens: 12}})
+			e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{BootstrapMaxTokens: 12}})
 			imported(t, e, write(t, filepath.Join(t.TempDir(), "v.jsonl"), strings.ReplaceAll(c.content, `,"session":"v"`, "")))
 			if shown := inContext(t, e); shown != c.shown {
 				t.Errorf("%d messages are shown; want %d\n%s", shown, c.shown, dump(t, e))
@@ -204,7 +206,7 @@ func TestImportScopes(t *testing.T) {
 		{"ignored", line("g", "/w"), "", "", "", "session excluded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := enginetest.Open(t, engine.Options{Conversation: engine.ConversationOptions{IgnoreSessions: []string{"claude:g"}}})
+			e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{IgnoreSessions: []string{"claude:g"}}})
 			report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{write(t, filepath.Join(t.TempDir(), "s.jsonl"), c.content)}, Scope: c.asked, Agent: c.agent})
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +243,7 @@ func TestSessionKey(t *testing.T) {
 	if err != nil || c.Messages != 4 || c.SessionID != "two" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := e.ResetSession(t.Context(), engine.ArchiveRequest{SessionKey: "agent:main:main"}); err != nil {
+	if _, err := e.ResetSession(t.Context(), conversation.ArchiveRequest{SessionKey: "agent:main:main"}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(folder, "two.jsonl"), read(t, filepath.Join(folder, "two.jsonl"))+

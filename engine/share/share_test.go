@@ -16,7 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
@@ -26,7 +32,7 @@ func open(t *testing.T, o engine.Options) *engine.Engine {
 	e := enginetest.OpenAt(t, filepath.Join(t.TempDir(), "mallard.db"), o, share.Serve)
 	ctx := t.Context()
 	odd := map[string]any{"big": json.Number("12345678901234567890"), "type": "reflection", "memory": "x", "nested": map[string]any{"a": []any{1.5, nil}}, "run_id": "r", "user_id": 7.0}
-	for _, r := range []engine.RememberRequest{
+	for _, r := range []memory.RememberRequest{
 		{Text: "Ines drinks green tea", Scope: "user:ines"},
 		{Text: "The crane at berth four is down \x01\u202e\ufffd", Scope: "project:harbor", Extra: odd, Contexts: []string{"at <work> & home\u2028"}},
 		{Text: "Scout keeps the keys of the crane", Scope: "agent:scout"},
@@ -35,7 +41,7 @@ func open(t *testing.T, o engine.Options) *engine.Engine {
 			t.Fatal(err)
 		}
 	}
-	if _, err := e.Append(ctx, engine.AppendRequest{Conversation: "standup", Messages: []engine.Message{{Text: "The crane is down again", Speaker: "Teo"}}}); err != nil {
+	if _, err := e.Append(ctx, conversation.AppendRequest{Conversation: "standup", Messages: []conversation.Message{{Text: "The crane is down again", Speaker: "Teo"}}}); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -76,7 +82,7 @@ func bothWays[Q, A any](t *testing.T, v share.Verb[Q, A], e *engine.Engine, far 
 // asJSON is an answer without what a clock told.
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	if r, ok := v.(*engine.RecallResult); ok {
+	if r, ok := v.(*recall.Result); ok {
 		r.Trace.Duration = 0
 		for i := range r.Trace.Stages {
 			r.Trace.Stages[i].Duration = 0
@@ -94,27 +100,27 @@ func TestBothWays(t *testing.T) {
 	words := enginetest.Words{}
 	e := open(t, engine.Options{Embedder: words})
 	far := dial(t, e, share.Caller{Model: words.Model(), Fingerprint: words.Fingerprint()})
-	all, err := e.List(t.Context(), engine.ListRequest{})
+	all, err := e.List(t.Context(), memory.ListRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 6, 16, 1, 2, 3, 456000, time.UTC)
-	for _, q := range []engine.RecallQuery{
-		{Text: "crane"}, {Text: "crane", Explain: true, AsOf: at}, {Text: "crane", Kinds: []engine.Kind{engine.MessageKind}, Lift: engine.LiftToSession},
+	for _, q := range []recall.Query{
+		{Text: "crane"}, {Text: "crane", Explain: true, AsOf: at}, {Text: "crane", Kinds: []kinds.Kind{kinds.Message}, Lift: recall.LiftToSession},
 		{Text: "crane", Scopes: []string{}}, {Text: "crane", Agent: "scout", WhyNot: all[0].ID}, {Text: ""}, {Text: "crane", Limit: -1},
-		{Text: "crane", Mode: engine.LexicalMode}, {Text: "crane", Mode: "nosuch"}, {Text: "hi", Adaptive: true}, {Text: "crane", WeightSet: "nosuch"},
+		{Text: "crane", Mode: recall.LexicalMode}, {Text: "crane", Mode: "nosuch"}, {Text: "hi", Adaptive: true}, {Text: "crane", WeightSet: "nosuch"},
 	} {
 		bothWays(t, share.Recall, e, far, q)
 	}
-	for _, q := range []engine.ListRequest{{}, {Agent: "scout"}, {Scopes: []string{"nosuch"}}, {Limit: -1}, {Until: at}, {Standing: "x"}, {Categories: []engine.Category{}}} {
+	for _, q := range []memory.ListRequest{{}, {Agent: "scout"}, {Scopes: []string{"nosuch"}}, {Limit: -1}, {Until: at}, {Standing: "x"}, {Categories: []memory.Category{}}} {
 		bothWays(t, share.List, e, far, q)
 	}
 	for _, m := range all {
-		bothWays(t, share.Get, e, far, engine.GetRequest{ID: m.ID})
-		bothWays(t, share.Get, e, far, engine.GetRequest{ID: m.ID, Agent: "scout"})
+		bothWays(t, share.Get, e, far, memory.GetRequest{ID: m.ID})
+		bothWays(t, share.Get, e, far, memory.GetRequest{ID: m.ID, Agent: "scout"})
 	}
-	bothWays(t, share.Get, e, far, engine.GetRequest{ID: "nosuch"})
-	for _, q := range []engine.GrepRequest{{Pattern: "crane", AllConversations: true}, {Pattern: "cr[a-z]+", Mode: engine.GrepRegex, Conversation: "standup"},
+	bothWays(t, share.Get, e, far, memory.GetRequest{ID: "nosuch"})
+	for _, q := range []lookup.GrepRequest{{Pattern: "crane", AllConversations: true}, {Pattern: "cr[a-z]+", Mode: lookup.GrepRegex, Conversation: "standup"},
 		{Pattern: "crane", Conversation: "nosuch"}, {Pattern: "("}} {
 		bothWays(t, share.Grep, e, far, q)
 	}
@@ -136,7 +142,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("a name within a folder: %v", err)
 	}
 	c := enginetest.OpenAt(t, out, engine.Options{})
-	if all, err := c.List(t.Context(), engine.ListRequest{}); err != nil || len(all) != 3 {
+	if all, err := c.List(t.Context(), memory.ListRequest{}); err != nil || len(all) != 3 {
 		t.Errorf("the copy has %d memories, %v", len(all), err)
 	}
 }
@@ -146,20 +152,20 @@ func TestAgent(t *testing.T) {
 	e := open(t, engine.Options{})
 	far := dial(t, e, share.Caller{Agent: "scout"})
 	for _, agent := range []string{"", "scout", "system", "other"} {
-		all, err := share.List.Do(t.Context(), far, engine.ListRequest{Agent: agent})
+		all, err := share.List.Do(t.Context(), far, memory.ListRequest{Agent: agent})
 		if err != nil || len(all) != 1 || all[0].Scope != "agent:scout" {
 			t.Errorf("list of %q: %v, %v", agent, all, err)
 		}
-		found, err := share.Recall.Do(t.Context(), far, engine.RecallQuery{Text: "crane", Agent: agent})
+		found, err := share.Recall.Do(t.Context(), far, recall.Query{Text: "crane", Agent: agent})
 		if err != nil || len(found.Hits) != 1 || found.Hits[0].Scope != "agent:scout" {
 			t.Errorf("recall of %q: %v, %v", agent, found, err)
 		}
 	}
-	foreign, err := e.List(t.Context(), engine.ListRequest{Scopes: []string{"user:ines"}})
+	foreign, err := e.List(t.Context(), memory.ListRequest{Scopes: []string{"user:ines"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := share.Get.Do(t.Context(), far, engine.GetRequest{ID: foreign[0].ID}); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := share.Get.Do(t.Context(), far, memory.GetRequest{ID: foreign[0].ID}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("get of another's memory: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "copy.db")
@@ -178,8 +184,8 @@ func TestAgent(t *testing.T) {
 func TestModel(t *testing.T) {
 	words := enginetest.Words{}
 	e := open(t, engine.Options{Embedder: words})
-	recall := func(c share.Caller, mode engine.Mode) (engine.Mode, error) {
-		r, err := share.Recall.Do(t.Context(), dial(t, e, c), engine.RecallQuery{Text: "crane", Mode: mode})
+	ask := func(c share.Caller, mode recall.Mode) (recall.Mode, error) {
+		r, err := share.Recall.Do(t.Context(), dial(t, e, c), recall.Query{Text: "crane", Mode: mode})
 		if err != nil {
 			return "", err
 		}
@@ -187,17 +193,17 @@ func TestModel(t *testing.T) {
 	}
 	for _, c := range []struct {
 		caller share.Caller
-		mode   engine.Mode
-		want   engine.Mode
+		mode   recall.Mode
+		want   recall.Mode
 		err    error
 	}{
-		{share.Caller{Fingerprint: words.Fingerprint()}, "", engine.Hybrid, nil},
+		{share.Caller{Fingerprint: words.Fingerprint()}, "", recall.Hybrid, nil},
 		{share.Caller{Fingerprint: "another"}, "", "", engine.ErrModelMismatch},
-		{share.Caller{}, "", engine.LexicalMode, nil},
-		{share.Caller{}, engine.VectorMode, "", engine.ErrNoEmbedder},
-		{share.Caller{Lexical: engine.FTSBackend}, "", "", engine.ErrInvalid},
+		{share.Caller{}, "", recall.LexicalMode, nil},
+		{share.Caller{}, recall.VectorMode, "", engine.ErrNoEmbedder},
+		{share.Caller{Lexical: setup.FTSBackend}, "", "", engine.ErrInvalid},
 	} {
-		if mode, err := recall(c.caller, c.mode); mode != c.want || !errors.Is(err, c.err) {
+		if mode, err := ask(c.caller, c.mode); mode != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%+v, mode %q: %q, %v; want %q, %v", c.caller, c.mode, mode, err, c.want, c.err)
 		}
 	}
@@ -217,25 +223,25 @@ func TestManyClients(t *testing.T) {
 			defer r.Close()
 			least := 3
 			for range 15 {
-				all, err := share.List.Do(t.Context(), r, engine.ListRequest{Limit: 1000})
+				all, err := share.List.Do(t.Context(), r, memory.ListRequest{Limit: 1000})
 				if err != nil || len(all) < least {
 					t.Errorf("client %d: %d memories after %d, %v", n, len(all), least, err)
 					return
 				}
 				least = len(all)
-				if found, err := share.Recall.Do(t.Context(), r, engine.RecallQuery{Text: "tea"}); err != nil || len(found.Hits) == 0 {
+				if found, err := share.Recall.Do(t.Context(), r, recall.Query{Text: "tea"}); err != nil || len(found.Hits) == 0 {
 					t.Errorf("client %d: recall: %v", n, err)
 				}
 			}
 		})
 	}
 	for n := range 40 {
-		if _, err := e.Remember(t.Context(), engine.RememberRequest{Text: fmt.Sprintf("Container %d stands in the yard", n)}); err != nil {
+		if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: fmt.Sprintf("Container %d stands in the yard", n)}); err != nil {
 			t.Error(err)
 		}
 	}
 	group.Wait()
-	all, err := share.List.Do(t.Context(), dial(t, e, share.Caller{}), engine.ListRequest{Limit: 1000})
+	all, err := share.List.Do(t.Context(), dial(t, e, share.Caller{}), memory.ListRequest{Limit: 1000})
 	if err != nil || len(all) != 43 {
 		t.Errorf("at the end %d memories, %v", len(all), err)
 	}
@@ -260,7 +266,7 @@ func ask(ctx context.Context, t *testing.T, e *engine.Engine, m thinking) (r *sh
 	r = dial(t, e, share.Caller{Fingerprint: m.Fingerprint()})
 	c := make(chan error, 1)
 	go func() {
-		_, err := share.Recall.Do(ctx, r, engine.RecallQuery{Text: "crane"})
+		_, err := share.Recall.Do(ctx, r, recall.Query{Text: "crane"})
 		c <- err
 	}()
 	await(t, m.begun)
@@ -294,7 +300,7 @@ func TestClientGoes(t *testing.T) {
 	if err := await(t, failed); !errors.Is(err, context.Canceled) {
 		t.Errorf("the one that gave up has %v", err)
 	}
-	if _, err := share.List.Do(t.Context(), dial(t, e, share.Caller{}), engine.ListRequest{}); err != nil {
+	if _, err := share.List.Do(t.Context(), dial(t, e, share.Caller{}), memory.ListRequest{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -342,7 +348,7 @@ func TestStaleSocket(t *testing.T) {
 		t.Errorf("a socket that was left: %v", err)
 	}
 	e = enginetest.OpenAt(t, path, engine.Options{}, share.Serve)
-	if all, err := share.List.Do(t.Context(), dial(t, e, share.Caller{}), engine.ListRequest{}); err != nil || len(all) != 3 {
+	if all, err := share.List.Do(t.Context(), dial(t, e, share.Caller{}), memory.ListRequest{}); err != nil || len(all) != 3 {
 		t.Errorf("%d memories, %v", len(all), err)
 	}
 	if err := e.Close(); err != nil {

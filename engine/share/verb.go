@@ -7,7 +7,12 @@ import (
 	"path/filepath"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
 // Verb is one thing that a file can be asked for: a method of the engine, by a name.
@@ -22,11 +27,11 @@ type bound[Q any] func(context.Context, *Q, Caller, *engine.Engine) error
 
 // The verbs.
 var (
-	Recall       = Verb[engine.RecallQuery, *engine.RecallResult]{"recall", (*engine.Engine).Recall, bindRecall}
-	List         = Verb[engine.ListRequest, []*engine.Memory]{"list", (*engine.Engine).List, byAgent(func(r *engine.ListRequest) *string { return &r.Agent })}
-	Get          = Verb[engine.GetRequest, *engine.Memory]{"get", (*engine.Engine).Get, byAgent(func(r *engine.GetRequest) *string { return &r.Agent })}
-	Grep         = Verb[engine.GrepRequest, *engine.GrepResult]{"grep", (*engine.Engine).Grep, byAgent(func(r *engine.GrepRequest) *string { return &r.Agent })}
-	Stats        = Verb[None, *engine.Stats]{"stats", stats, byOwner[None]}
+	Recall       = Verb[recall.Query, *recall.Result]{"recall", (*engine.Engine).Recall, bindRecall}
+	List         = Verb[memory.ListRequest, []*memory.Memory]{"list", (*engine.Engine).List, byAgent(func(r *memory.ListRequest) *string { return &r.Agent })}
+	Get          = Verb[memory.GetRequest, *memory.Memory]{"get", (*engine.Engine).Get, byAgent(func(r *memory.GetRequest) *string { return &r.Agent })}
+	Grep         = Verb[lookup.GrepRequest, *lookup.GrepResult]{"grep", (*engine.Engine).Grep, byAgent(func(r *lookup.GrepRequest) *string { return &r.Agent })}
+	Stats        = Verb[None, *upkeep.Stats]{"stats", stats, byOwner[None]}
 	Snapshot     = Verb[string, None]{"snapshot", snapshot, bindSnapshot}
 	Scopes       = Verb[None, scope.Scopes]{"scopes", scopes, byAnyone[None]}
 	UnusedScopes = Verb[[]string, []string]{"unused_scopes", (*engine.Engine).UnusedScopes, byAnyone[[]string]}
@@ -41,7 +46,7 @@ var verbs = []interface {
 // None is a request or an answer that says nothing.
 type None struct{}
 
-func stats(e *engine.Engine, ctx context.Context, _ None) (*engine.Stats, error) { return e.Stats(ctx) }
+func stats(e *engine.Engine, ctx context.Context, _ None) (*upkeep.Stats, error) { return e.Stats(ctx) }
 
 func snapshot(e *engine.Engine, ctx context.Context, out string) (None, error) {
 	return None{}, e.Snapshot(ctx, out)
@@ -76,10 +81,10 @@ func (v Verb[Q, A]) answer(ctx context.Context, e *engine.Engine, c Caller, requ
 
 // Caller says who asks, and with what it would have opened the file.
 type Caller struct {
-	Agent       string                `json:"agent,omitempty"` // for whom all of it is; empty: the owner, whose requests may name one
-	Model       string                `json:"model,omitempty"` // of the vectors it counts on, and its fingerprint; empty: none
-	Fingerprint string                `json:"fingerprint,omitempty"`
-	Lexical     engine.LexicalBackend `json:"lexical,omitempty"` // empty: any
+	Agent       string               `json:"agent,omitempty"` // for whom all of it is; empty: the owner, whose requests may name one
+	Model       string               `json:"model,omitempty"` // of the vectors it counts on, and its fingerprint; empty: none
+	Fingerprint string               `json:"fingerprint,omitempty"`
+	Lexical     setup.LexicalBackend `json:"lexical,omitempty"` // empty: any
 }
 
 // byAgent has the caller's agent in the field that agent gives.
@@ -112,7 +117,7 @@ func bindSnapshot(ctx context.Context, out *string, c Caller, e *engine.Engine) 
 }
 
 // bindRecall has words looked up and questions embedded as the caller would, or by nobody.
-func bindRecall(ctx context.Context, q *engine.RecallQuery, c Caller, e *engine.Engine) error {
+func bindRecall(ctx context.Context, q *recall.Query, c Caller, e *engine.Engine) error {
 	if c.Agent != "" {
 		q.Agent = c.Agent
 	}
@@ -121,8 +126,8 @@ func bindRecall(ctx context.Context, q *engine.RecallQuery, c Caller, e *engine.
 	case c.Lexical != "" && c.Lexical != o.Lexical:
 		return fmt.Errorf("%w: Lexical is %q; allowed: %s, as in the process that has the file", engine.ErrInvalid, c.Lexical, o.Lexical)
 	case c.Fingerprint == "" && q.Mode == "":
-		q.Mode = engine.LexicalMode
-	case c.Fingerprint == "" && (q.Mode == engine.Hybrid || q.Mode == engine.VectorMode):
+		q.Mode = recall.LexicalMode
+	case c.Fingerprint == "" && (q.Mode == recall.Hybrid || q.Mode == recall.VectorMode):
 		return fmt.Errorf("recall: %w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", engine.ErrNoEmbedder, q.Mode)
 	case c.Fingerprint == "" || o.Embedder != nil && c.Fingerprint == o.Embedder.Fingerprint():
 	case o.Embedder != nil:

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/share"
 )
 
@@ -22,13 +24,13 @@ import (
 func TestText(t *testing.T) {
 	e := open(t, engine.Options{})
 	far := dial(t, e, share.Caller{})
-	if _, err := share.Recall.Do(t.Context(), far, engine.RecallQuery{Text: "cr\xffane"}); !errors.Is(err, engine.ErrInvalid) {
+	if _, err := share.Recall.Do(t.Context(), far, recall.Query{Text: "cr\xffane"}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("not UTF-8: %v", err)
 	}
 	for _, text := range []string{`c:\ufffd`, "\ufffd crane"} {
-		bothWays(t, share.Recall, e, far, engine.RecallQuery{Text: text, Mode: engine.LexicalMode})
+		bothWays(t, share.Recall, e, far, recall.Query{Text: text, Mode: recall.LexicalMode})
 	}
-	long := engine.GetRequest{ID: strings.Repeat("x", 1<<20)}
+	long := memory.GetRequest{ID: strings.Repeat("x", 1<<20)}
 	if _, err := share.Get.Do(t.Context(), far, long); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "1048576") {
 		t.Errorf("a request that is too long: %v", err)
 	}

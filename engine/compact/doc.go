@@ -1,0 +1,37 @@
+// Package compact makes and keeps what stands for messages: summaries over messages, and summaries over summaries.
+//
+// It owns the tables summaries, summary_sources, compactions and compaction_debts, and the places of summaries in context_items. Every message is in
+// its context, or under one summary, or set aside, at every commit. A compaction takes turns with others of its conversation, thinks outside every
+// lock, and writes only if what it read is as it was.
+//
+// What bites: an extractive summary is the fallback of every model that fails, and is tried again by RetryFallbacks; a summary that is purged of
+// a message is made anew in the same transaction, with what of it can be told without a model.
+package compact
+
+import (
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/payload"
+	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/setup"
+)
+
+// Compactor keeps the summaries of a file.
+type Compactor struct {
+	file          *duck.File
+	contents      *payload.Contents
+	index         *index.Index
+	scopes        *scope.Registry
+	conversations *conversation.Store
+	opts          setup.Options
+	compacting    taken
+	tried         inVain
+}
+
+// New gives the summaries of a file, and names them to its index.
+func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *scope.Registry, talk *conversation.Store, o setup.Options) *Compactor {
+	cp := &Compactor{file: file, contents: contents, index: x, scopes: scopes, conversations: talk, opts: o}
+	x.AddSource(summarySource(cp))
+	return cp
+}

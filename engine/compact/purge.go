@@ -1,0 +1,252 @@
+package compact
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/window"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// PurgeMessagesRequest names messages that are to be removed for good.
+type PurgeMessagesRequest struct {
+	Conversation string   // name or id
+	IDs          []string // whole ones
+	Agent        string   // empty: an internal caller
+}
+
+// Purged says what was removed.
+type Purged struct {
+	Messages  int      `json:"messages"`
+	Tokens    int      `json:"tokens"`
+	Payloads  int      `json:"payloads"`            // contents that nothing else referred to
+	Rewritten []string `json:"rewritten,omitempty"` // summaries that stood for them, and others too
+	Removed   []string `json:"removed,omitempty"`   // summaries that stood for nothing else
+}
+
+// PurgeMessages removes what messages say and all that is known of it: text, blocks, what the host wrote, large files, words and vectors. Of a
+// message its number, role, keys and times stay, set aside as conversation.AsidePurged, so that seq has no gap and the same line of a transcript does not bring
+// it back. Summaries that stood for it are made anew at once from what is left, by the built-in summariser; where a model had made them
+// they are marked as fallbacks, and they have no vector until RetryFallbacks or RebuildIndex. Words that no other document has leave the
+// index's vocabulary. Bytes may stay in the file until their room is used again; Shred leaves none. Purging twice does nothing. Errors: ErrNotFound, and nothing is removed; ErrInvalid, ErrScopeDenied.
+func (cp *Compactor) PurgeMessages(ctx context.Context, r PurgeMessagesRequest) (*Purged, error) {
+	if err := fault.CheckTexts("ids", r.IDs); err != nil || len(r.IDs) == 0 {
+		return nil, fmt.Errorf("purge messages: %w", cmp.Or(err, fault.Invalid("ids", "", "one or more")))
+	}
+	return cp.purge(ctx, "purge messages", func(c *duck.Conn, done *purging) error {
+		v, err := cp.conversations.Writable(ctx, c, conversation.Reference{Name: r.Conversation}, r.Agent)
+		if err != nil {
+			return err
+		}
+		if err := knownMessages(ctx, c, v, r.IDs); err != nil {
+			return err
+		}
+		return cp.purgeMessages(ctx, c, v, r.IDs, done)
+	})
+}
+
+// knownMessages reports the first id that is of no message of the conversation.
+func knownMessages(ctx context.Context, c *duck.Conn, v *conversation.Conversation, ids []string) error {
+	known := map[string]bool{}
+	err := c.Each(ctx, "messages_known", func(rows *sql.Rows) error {
+		var id string
+		defer func() { known[id] = true }()
+		return rows.Scan(&id)
+	}, sql.Named("conversation_id", v.ID), sql.Named("ids", ids))
+	for _, id := range ids {
+		if err == nil && !known[id] {
+			return fmt.Errorf("%w: message %s of conversation %s", fault.ErrNotFound, fault.Quote(id), fault.Quote(v.Name))
+		}
+	}
+	return err
+}
+
+// purging is a purge under way.
+type purging struct {
+	Purged
+	payloads []string // that it may have left without a reference
+	words    index.Leaving
+}
+
+// purge runs do, then deletes words and payloads that nothing has any more, and the payloads' files once that is on disk.
+func (cp *Compactor) purge(ctx context.Context, op string, do func(*duck.Conn, *purging) error) (*Purged, error) {
+	done := &purging{words: index.Leaving{}}
+	var files []string
+	err := cp.file.WriteThen(ctx, op, func(c *duck.Conn) (err error) {
+		if err := do(c, done); err != nil {
+			return err
+		}
+		if err := cp.index.SweepWords(ctx, c, done.words); err != nil {
+			return err
+		}
+		files, err = cp.dropPayloads(ctx, c, done)
+		return err
+	}, func() { duck.RemoveFiles(files) }) // one that stays is an orphan
+	if err != nil {
+		return nil, err
+	}
+	return &done.Purged, nil
+}
+
+// dropPayloads deletes those that nothing refers to, and gives the files of those that lie apart.
+func (cp *Compactor) dropPayloads(ctx context.Context, c *duck.Conn, done *purging) (files []string, err error) {
+	if len(done.payloads) == 0 {
+		return nil, nil
+	}
+	var unused []string
+	err = c.Each(ctx, "payloads_unused", func(rows *sql.Rows) error {
+		var name string
+		var apart bool
+		err := rows.Scan(&name, &apart)
+		unused = append(unused, name)
+		if apart {
+			files = append(files, cp.contents.ApartName(name))
+		}
+		return err
+	}, sql.Named("sha256s", done.payloads))
+	if err != nil || len(unused) == 0 {
+		return nil, err
+	}
+	done.Payloads = len(unused)
+	_, err = c.Exec(ctx, "payloads_delete", sql.Named("sha256s", unused))
+	return files, err
+}
+
+// purgeMessages empties messages of a conversation. The caller is in a write transaction.
+func (cp *Compactor) purgeMessages(ctx context.Context, c *duck.Conn, v *conversation.Conversation, wanted []string, done *purging) error {
+	var ids []string
+	var numbers []int32
+	err := c.Each(ctx, "messages_to_purge", func(rows *sql.Rows) error {
+		var id string
+		var no int32
+		var tokens int
+		err := rows.Scan(&id, &no, &tokens)
+		ids, numbers = append(ids, id), append(numbers, no)
+		done.Tokens += tokens
+		return err
+	}, sql.Named("conversation_id", v.ID), sql.Named("ids", wanted))
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	done.Messages += len(ids)
+	if err := duck.Collect(ctx, c, "payloads_of_messages", &done.payloads, sql.Named("ids", ids)); err != nil {
+		return err
+	}
+	var above []string
+	if err := duck.Collect(ctx, c, "summaries_over_messages", &above, sql.Named("ids", ids)); err != nil {
+		return err
+	}
+	if err := cp.index.LeaveWords(ctx, c, done.words, map[kinds.Kind][]string{kinds.Message: ids, kinds.Summary: above}); err != nil {
+		return err
+	}
+	for _, query := range []string{"parts_purge", "large_files_purge", "sources_purge"} {
+		if _, err := c.Exec(ctx, query, sql.Named("ids", ids)); err != nil {
+			return err
+		}
+	}
+	if _, err := c.Exec(ctx, "messages_purge", sql.Named("ids", ids), sql.Named("at", cp.file.Now())); err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, "context_items_leave", sql.Named("conversation_id", v.ID), sql.Named("refs", ids)); err != nil {
+		return err
+	}
+	if err := cp.index.Retire(ctx, c, kinds.Message, numbers); err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, "documents_purge", sql.Named("doc_nos", numbers)); err != nil || len(above) == 0 {
+		return err
+	}
+	return cp.mendSummaries(ctx, c, v, above, done)
+}
+
+// mendSummaries makes summaries true again that have lost sources; ids are they and all above them, the lowest first.
+func (cp *Compactor) mendSummaries(ctx context.Context, c *duck.Conn, v *conversation.Conversation, ids []string, done *purging) error {
+	for {
+		var empty []string
+		if err := duck.Collect(ctx, c, "summaries_of_nothing", &empty, sql.Named("conversation_id", v.ID)); err != nil {
+			return err
+		}
+		if len(empty) == 0 {
+			break
+		}
+		for _, id := range empty {
+			if err := cp.removeSummary(ctx, c, id); err != nil {
+				return err
+			}
+		}
+		if _, err := c.Exec(ctx, "sources_purge", sql.Named("ids", empty)); err != nil {
+			return err
+		}
+		done.Removed = append(done.Removed, empty...)
+	}
+	if err := recountSummaries(ctx, c); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if slices.Contains(done.Removed, id) {
+			continue
+		}
+		if err := cp.reword(ctx, c, v, id); err != nil {
+			return err
+		}
+		done.Rewritten = append(done.Rewritten, id)
+	}
+	return c.ExecDDL(ctx, sqlfiles.Query("doctor_context"))
+}
+
+// recountSummaries makes every summary say what its sources are; those that do already are left alone.
+func recountSummaries(ctx context.Context, c *duck.Conn) error {
+	for _, query := range []string{"doctor_sources", "doctor_leaves"} {
+		if _, err := c.Exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	for range MostDeep {
+		if changed, err := c.Exec(ctx, "doctor_condensed"); err != nil || changed == 0 {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: summaries go round in a circle", fault.ErrCorrupt)
+}
+
+// reword makes the text of a summary anew from its sources, without a model.
+func (cp *Compactor) reword(ctx context.Context, c *duck.Conn, v *conversation.Conversation, id string) error {
+	s, docNo, err := SummaryByID(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	in, err := cp.sourcesInput(ctx, c, v, s)
+	if err != nil {
+		return err
+	}
+	estimator, err := v.Tokenizer()
+	if err != nil {
+		return err
+	}
+	target := min(s.Tokens, in.stored-1)
+	s.Fallback = s.Fallback || s.Model != extractiveModel
+	s.Text = cp.index.Analyzer.Extract(text.ExtractInput{Passages: in.passages, Target: target, Tokens: estimator.Tokens})
+	s.Model, s.Level = extractiveModel, Extractive
+	if s.Text == "" {
+		s.Text, s.Level = window.Cut(in.source(), max(target, 1), estimator.Tokens), Truncated
+	}
+	s.Tokens, s.Attempts, s.UpdatedAt = estimator.Tokens(s.Text), s.Attempts+1, cp.file.Now()
+	if in.fileIDs == nil {
+		in.fileIDs = []string{}
+	}
+	if _, err := c.Exec(ctx, "summary_files", sql.Named("id", s.ID), sql.Named("file_ids", in.fileIDs)); err != nil {
+		return err
+	}
+	d := &index.Document{Kind: kinds.Summary, Words: cp.index.Analyse(s.fields())}
+	d.Read(s.Text, cp.index.Analyzer)
+	return cp.updateSummary(ctx, c, v, s, d, docNo)
+}

@@ -1,0 +1,131 @@
+package compact
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/window"
+)
+
+// summaryInput reads what items of a context say, and what a summary of them will have to know. Items that refer to nothing are missing
+// among its sources.
+func (cp *Compactor) summaryInput(ctx context.Context, c *duck.Conn, v *conversation.Conversation, items []window.Item) (*summaryInput, error) {
+	in := &summaryInput{conversation: v, kind: window.Leaf}
+	if items[0].Summary {
+		in.kind, in.depth = window.Condensed, items[0].Depth+1
+		return in, cp.readSummaries(ctx, c, in, items)
+	}
+	return in, cp.readMessages(ctx, c, in, items)
+}
+
+// readMessages takes messages as sources.
+func (cp *Compactor) readMessages(ctx context.Context, c *duck.Conn, in *summaryInput, items []window.Item) error {
+	wanted := make(map[string]bool, len(items))
+	for _, i := range items {
+		wanted[i.Ref] = true
+	}
+	var messages []*conversation.Message
+	err := c.Each(ctx, "message_range", func(rows *sql.Rows) error {
+		m, _, _, err := conversation.ScanMessage(rows)
+		if wanted[m.ID] {
+			messages = append(messages, m)
+		}
+		return err
+	}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(items[0].Position)), sql.Named("to", int64(items[len(items)-1].Position)))
+	if err != nil {
+		return err
+	}
+	if err := conversation.FillBlocks(ctx, c, messages); err != nil {
+		return err
+	}
+	at := cp.opts.Conversation.Location()
+	for _, m := range messages {
+		in.span(m.Seq, m.Seq, m.SaidAt, m.SaidAt)
+		in.sources = append(in.sources, Source{kinds.Message, m.ID})
+		in.stored += m.Tokens
+		in.sourceTokens += m.Tokens
+		in.messages++
+		if said := m.Source(); said != "" {
+			in.passages = append(in.passages, text.Passage{Label: m.Label(at), Text: said})
+		}
+		in.refer(m.Text, m.ToolText())
+	}
+	return nil
+}
+
+// readSummaries takes summaries as sources.
+func (cp *Compactor) readSummaries(ctx context.Context, c *duck.Conn, in *summaryInput, items []window.Item) error {
+	var ids []string
+	for _, i := range items {
+		ids = append(ids, i.Ref)
+	}
+	at := cp.opts.Conversation.Location()
+	return c.Each(ctx, "summaries_by_id", func(rows *sql.Rows) error {
+		s, _, err := ScanSummary(rows)
+		if err != nil {
+			return err
+		}
+		in.note(s)
+		in.span(s.FirstSeq, s.LastSeq, s.EarliestAt, s.LatestAt)
+		in.sources = append(in.sources, Source{kinds.Summary, s.ID})
+		in.stored += s.Tokens
+		in.sourceTokens += s.SourceTokens
+		in.messages += s.Messages
+		in.descendants += s.Descendants + 1
+		in.descendantTokens += s.DescendantTokens + s.Tokens
+		in.passages = append(in.passages, text.Passage{Label: "[" + conversation.Moment(s.EarliestAt, at) + " - " + conversation.Moment(s.LatestAt, at) + "]", Text: s.Text})
+		in.refer(append(s.FileIDs, s.Text)...)
+		return nil
+	}, sql.Named("ids", ids))
+}
+
+// refer notes the large files that texts refer to.
+func (in *summaryInput) refer(texts ...string) {
+	for _, s := range texts {
+		for _, id := range text.ParseFileIDs(s) {
+			if !slices.Contains(in.fileIDs, id) {
+				in.fileIDs = append(in.fileIDs, id)
+			}
+		}
+	}
+}
+
+// source joins the passages, each below its label; that of a user without a name has only the time.
+func (in *summaryInput) source() string {
+	parts := make([]string, len(in.passages))
+	for i, p := range in.passages {
+		parts[i] = strings.TrimSuffix(p.Label, "] user")
+		if parts[i] != p.Label {
+			parts[i] += "]"
+		}
+		parts[i] += "\n" + p.Text
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}
+
+// rarity tells the extractive summariser how rare a term is, as the index has it. Of summaries nil: their own words count.
+func (cp *Compactor) rarity(ctx context.Context, in *summaryInput) (func(string) float64, error) {
+	if in.kind != window.Leaf {
+		return nil, nil
+	}
+	rarity := map[string]float64{}
+	err := cp.file.Read(ctx, "term rarity", func(c *duck.Conn) error {
+		return c.Each(ctx, "term_rarity", func(rows *sql.Rows) error {
+			var term string
+			var idf float64
+			err := rows.Scan(&term, &idf)
+			rarity[term] = max(idf, 0)
+			return err
+		}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(in.firstSeq)), sql.Named("to", int64(in.lastSeq)))
+	})
+	if err != nil || len(rarity) == 0 {
+		return nil, err
+	}
+	return func(term string) float64 { return rarity[term] }, nil
+}

@@ -1,0 +1,45 @@
+// Package conversation keeps what was said: conversations, their messages with all blocks, large files, sessions, and how far a host's transcripts
+// were read.
+//
+// It owns the tables conversations, messages, parts, large_files, context_items, cursors, and the events of sessions. A message is never changed and
+// never lost: what leaves a context is set aside and says why, and only a purge takes a text away. Messages of a conversation are numbered without a
+// gap, in the order they came. Append is one transaction, with words and vectors.
+//
+// What bites: a message that is given again is known by its key alone; the conversation of the last Append is kept in memory (grown), and forgotten
+// whenever a write is rolled back or another comes between; a model that explores files thinks outside every lock and is bounded by the guard.
+package conversation
+
+import (
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/payload"
+	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// Store keeps the conversations of a file.
+type Store struct {
+	file      *duck.File
+	contents  *payload.Contents
+	index     *index.Index
+	scopes    *scope.Registry
+	opts      setup.Options
+	estimator text.Estimator // of new conversations
+	gates     gates
+	grown     *grown // the conversation of the last Append; the writer's lock owns it
+	Guard     modelGuard
+}
+
+// New gives the conversations of a file, and names their messages to its index.
+func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *scope.Registry, o setup.Options) (*Store, error) {
+	estimator, err := text.NewEstimator(o.Conversation.Estimator)
+	if err != nil {
+		return nil, err
+	}
+	cs := &Store{file: file, contents: contents, index: x, scopes: scopes, opts: o, estimator: estimator, gates: newGates(o.Conversation),
+		Guard: modelGuard{o: o.Conversation, now: o.Now}}
+	file.OnRollback(cs.forgetGrown)
+	x.AddSource(messageSource(cs))
+	return cs, nil
+}

@@ -1,0 +1,68 @@
+package conversation
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// Label says when a message was said, and by whom.
+func (m *Message) Label(at *time.Location) string {
+	return "[" + Moment(m.SaidAt, at) + "] " + cmp.Or(m.Speaker, m.Role)
+}
+
+// Moment is a time as summaries give it.
+func Moment(t time.Time, at *time.Location) string { return t.In(at).Format("2006-01-02 15:04 MST") }
+
+// Source is what a summariser reads of the message: what was said and shown, and what tools were given and gave; no thinking.
+func (m *Message) Source() string {
+	said := m.Text
+	if m.hasMedia() {
+		said = text.StripMedia(said)
+	}
+	lines := []string{strings.TrimSpace(said)}
+	if m.Caption != "" {
+		lines = append(lines, "[shown: "+m.Caption+"]")
+	}
+	for i := range m.Blocks {
+		switch b := &m.Blocks[i]; b.Type {
+		case ToolCallBlock:
+			lines = append(lines, strings.TrimSpace("[calls "+cmp.Or(b.Tool, "a tool")+"] "+text.OmitEncoded(b.Input)))
+		case ToolResultBlock:
+			what := "[result of " + cmp.Or(b.Tool, "a tool")
+			if b.IsError {
+				what += ", an error"
+			}
+			lines = append(lines, strings.TrimSpace(what+"] "+text.OmitEncoded(b.Output)))
+		}
+	}
+	kept := lines[:0]
+	for _, line := range lines {
+		if line != "" {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+func (m *Message) hasMedia() bool {
+	for i := range m.Blocks {
+		if partKinds[m.Blocks[i].Type] == "file" || m.Blocks[i].Type == "snapshot" {
+			return true
+		}
+	}
+	return false
+}
+
+// Whole is all that a message says: its text, its caption, and what tools were given and gave.
+func (m *Message) Whole() string {
+	var lines []string
+	for _, s := range []string{m.Text, m.Caption, m.ToolText()} {
+		if s != "" {
+			lines = append(lines, s)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

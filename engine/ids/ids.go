@@ -1,0 +1,54 @@
+package ids
+
+import (
+	"crypto/rand"
+	"regexp"
+	"time"
+)
+
+// Prefixes of ids.
+const (
+	Memory       = "mem_"
+	Conversation = "conv_"
+	Message      = "msg_"
+	Summary      = "sum_"
+	File         = "file_"
+	Compaction   = "cmp_"
+	Grant        = "grant_"
+)
+
+// short is how many characters of an id's ending are shown, and the fewest that are accepted.
+const (
+	short    = 8
+	MinShort = 6
+)
+
+// Valid is what an id that a caller brings may look like.
+var Valid = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{2,127}$`)
+
+const Allowed = "3 to 128 letters, digits, '.', '_', ':' or '-', the first a letter or digit"
+
+const IdLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// Random gives the prefix, ten characters of time (milliseconds, sortable) and sixteen random ones.
+func Random(prefix string, at time.Time) string {
+	var body [26]byte
+	ms := uint64(at.UnixMilli())
+	for i := 9; i >= 0; i-- {
+		body[i] = IdLetters[ms&31]
+		ms >>= 5
+	}
+	rand.Read(body[10:])
+	for i, b := range body[10:] {
+		body[10+i] = IdLetters[b&31]
+	}
+	return prefix + string(body[:])
+}
+
+// Short is the ending of an id that people are shown; Get and the other verbs accept it while it is unique.
+func Short(id string) string {
+	if len(id) <= short {
+		return id
+	}
+	return id[len(id)-short:]
+}

@@ -1,0 +1,50 @@
+// Package index keeps what documents are found by: their words with postings and totals, their vectors, and their places in the talk. A document is
+// a memory, a message or a summary that can be recalled.
+//
+// It owns the tables documents, terms, surfaces, postings, kind_stats, models and vectors_<n>, and the index of DuckDB's text extension. It is written
+// in the transaction that writes the rows: whoever keeps them calls InsertDocuments and its like, and gives a Source from which the index can be made
+// anew. Totals are those of the live documents at every commit; vectors may be missing, which Stats tells and RebuildIndex mends.
+//
+// The file's model is read under Index.models and changed with the writer's lock as well; models think outside every lock. What bites: a key on the
+// number of a document makes fetching forty vectors 1 ms in place of 40; words are found by their hash, without keys, for those of a million documents
+// would not fit into memory.
+package index
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// Index is that of one file.
+type Index struct {
+	file     *duck.File
+	opts     setup.Options
+	Analyzer *text.Analyzer
+	sources  []Source
+
+	// The writer's lock owns these.
+	Words    wordCache
+	reserved []int32 // numbers for documents
+	unmarked bool    // the file says that its fts index is stale; false: it may say so
+
+	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
+	Chosen Model        // the file's embedding model; zero: none yet
+	next   Model        // whose vectors RebuildIndex makes, to take the place of Chosen; zero: none
+}
+
+// New gives the index of a file, with the tokenizer of its language and its model. Errors: ErrModelMismatch, ErrCorrupt.
+func New(ctx context.Context, file *duck.File, o setup.Options) (*Index, error) {
+	ix := &Index{file: file, opts: o}
+	file.OnRollback(ix.forget)
+	if err := ix.adoptLanguage(ctx); err != nil {
+		return nil, err
+	}
+	return ix, ix.adoptModel(ctx)
+}
+
+// AddSource says where documents of a kind come from. It is called before the index is used.
+func (ix *Index) AddSource(s Source) { ix.sources = append(ix.sources, s) }

@@ -1,0 +1,252 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/text"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// Field is one text of a document; weight is what a word in it counts.
+type Field struct {
+	Text   string
+	Weight float32
+}
+
+// Indexed is the words of a document as the index keeps them.
+type Indexed struct {
+	Frequency map[string]float32 // by term, weighted
+	Surfaces  map[string]string  // the term of each way of writing
+	length    float32            // weighted number of words
+}
+
+// Document is a row of documents with its words and its vector.
+type Document struct {
+	No             int32
+	Kind           kinds.Kind
+	OwnerID        string
+	Scope          string
+	ConversationID string
+	Stand          Stand
+	Speaker        string
+	Category       string
+	Tier           string
+	CreatedAt      time.Time
+	ValidFrom      time.Time
+	InvalidatedAt  time.Time
+	characters     int32
+	asks           bool
+	endsAsking     bool
+	tells          float32
+	noise          bool // a greeting, or the record of a look-up that found nothing
+	Retired        bool // its owner is forgotten: the row stays, the index has nothing of it
+	Words          Indexed
+	Vector         []float32 // nil: none
+}
+
+// Analyse takes the fields of a document apart. It needs no lock.
+func (ix *Index) Analyse(fields []Field) Indexed {
+	x := Indexed{Frequency: map[string]float32{}, Surfaces: map[string]string{}}
+	for _, f := range fields {
+		if f.Text == "" {
+			continue
+		}
+		for _, token := range ix.Analyzer.Tokens(f.Text) {
+			x.Frequency[token.Term] += f.Weight
+			x.Surfaces[token.Surface] = token.Term
+			x.length += f.Weight
+		}
+	}
+	return x
+}
+
+// InsertDocuments writes documents, their words and vectors. The caller is in a write transaction.
+func (ix *Index) InsertDocuments(ctx context.Context, c *duck.Conn, docs []*Document) error {
+	if err := c.AppendRows("documents", documentRows(docs)); err != nil {
+		return err
+	}
+	ix.file.Size.Add(int64(len(docs)))
+	c.Written += len(docs)
+	return ix.InsertIndex(ctx, c, docs)
+}
+
+// InsertIndex writes the words and vectors of documents that are in place.
+func (ix *Index) InsertIndex(ctx context.Context, c *duck.Conn, docs []*Document) error {
+	postings, err := ix.postings(ctx, c, docs)
+	if err != nil {
+		return err
+	}
+	if err := c.AppendAll("mallard", "postings", postingRows(postings)); err != nil {
+		return err
+	}
+	return ix.insertVectors(c, docs)
+}
+
+func documentRows(docs []*Document) [][]driver.Value {
+	rows := make([][]driver.Value, len(docs))
+	for i, d := range docs {
+		rows[i] = []driver.Value{d.No, string(d.Kind), d.OwnerID, d.Scope, duck.NullText(d.ConversationID), d.Stand.SessionNo, d.Stand.Place,
+			duck.NullText(d.Speaker), duck.NullText(d.Category), duck.NullText(d.Tier), d.CreatedAt, duck.NullTime(d.ValidFrom), duck.NullTime(d.InvalidatedAt),
+			d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.Retired}
+	}
+	return rows
+}
+
+// Read fills in what recall wants to know of a text.
+func (d *Document) Read(s string, a *text.Analyzer) {
+	s = strings.TrimSpace(s)
+	d.tells = a.Tells(s)
+	d.characters, d.noise = int32(utf8.RuneCountInString(s)), text.IsRecallNoise(s)
+	d.asks, d.endsAsking = strings.ContainsAny(s, "?？"), strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
+}
+
+// posting is a row of postings.
+type posting struct {
+	term, doc int32
+	kind      kinds.Kind
+	tf        float32
+}
+
+// postings gives the postings of live documents, those of a term side by side, and writes new words and the totals.
+func (ix *Index) postings(ctx context.Context, c *duck.Conn, docs []*Document) ([]posting, error) {
+	if err := ix.Words.learn(ctx, c, docs); err != nil {
+		return nil, err
+	}
+	var all []posting
+	lengths, counts := map[kinds.Kind]float64{}, map[kinds.Kind]int64{}
+	for _, d := range docs {
+		if d.Retired {
+			continue
+		}
+		for term, tf := range d.Words.Frequency {
+			all = append(all, posting{ix.Words.terms[ix.Words.hash(term)], d.No, d.Kind, tf})
+		}
+		lengths[d.Kind] += float64(d.Words.length)
+		counts[d.Kind]++
+	}
+	slices.SortFunc(all, func(a, b posting) int { return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.doc, b.doc)) })
+	for kind, n := range counts {
+		if err := ix.Count(ctx, c, kind, n, lengths[kind]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// postingRows gives postings as the columns of their table; each row is good until the next.
+func postingRows(postings []posting) iter.Seq[[]driver.Value] {
+	return func(yield func([]driver.Value) bool) {
+		row := make([]driver.Value, 4)
+		for _, p := range postings {
+			row[0], row[1], row[2], row[3] = p.term, string(p.kind), p.doc, p.tf
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// RemoveIndex takes a document out of postings, totals and vectors; it can't be recalled any more.
+func (ix *Index) RemoveIndex(ctx context.Context, c *duck.Conn, kind kinds.Kind, docNo int32) error {
+	var length float32
+	var live bool
+	if _, err := c.One(ctx, "document_length", []any{&length, &live}, sql.Named("doc_no", docNo)); err != nil || !live {
+		return err
+	}
+	if _, err := c.Exec(ctx, "postings_delete", sql.Named("doc_no", docNo)); err != nil {
+		return err
+	}
+	if err := ix.Count(ctx, c, kind, -1, -float64(length)); err != nil {
+		return err
+	}
+	return ix.deleteVectors(ctx, c, docNo)
+}
+
+// UpdateDocument writes what recall filters by.
+func (ix *Index) UpdateDocument(ctx context.Context, c *duck.Conn, d *Document) error {
+	_, err := c.Exec(ctx, "document_update", sql.Named("doc_no", d.No), sql.Named("scope", d.Scope),
+		sql.Named("category", duck.NullText(d.Category)), sql.Named("tier", duck.NullText(d.Tier)), sql.Named("created_at", d.CreatedAt),
+		sql.Named("valid_from", duck.NullTime(d.ValidFrom)), sql.Named("invalidated_at", duck.NullTime(d.InvalidatedAt)),
+		sql.Named("length", d.Words.length), sql.Named("characters", d.characters), sql.Named("asks", d.asks),
+		sql.Named("ends_asking", d.endsAsking), sql.Named("tells", d.tells), sql.Named("noise", d.noise),
+		sql.Named("live", !d.Retired))
+	return err
+}
+
+// Count keeps the totals of a kind. Whatever changes the words of a document comes by here.
+func (ix *Index) Count(ctx context.Context, c *duck.Conn, kind kinds.Kind, documents int64, length float64) error {
+	if err := ix.unmarkFTS(ctx, c); err != nil {
+		return err
+	}
+	_, err := c.Exec(ctx, "kind_stats_add", sql.Named("kind", string(kind)), sql.Named("documents", documents), sql.Named("length", length))
+	return err
+}
+
+// reserve is how many numbers are taken at a time; those not given out when the engine closes are lost, which does no harm.
+const reserve = 64
+
+// forget forgets what may have been rolled back: numbers of words and of documents.
+func (ix *Index) forget() {
+	ix.Words.Forget()
+	ix.reserved, ix.unmarked = nil, false
+}
+
+// NextDocNos takes n new numbers. The caller is in a write transaction, and has the writer's lock, which owns the reserve.
+func (ix *Index) NextDocNos(ctx context.Context, c *duck.Conn, n int) ([]int32, error) {
+	if len(ix.reserved) < n {
+		ix.reserved = nil
+		err := c.Each(ctx, "doc_nos_next", func(rows *sql.Rows) error {
+			var no int32
+			defer func() { ix.reserved = append(ix.reserved, no) }()
+			return rows.Scan(&no)
+		}, sql.Named("n", int64(max(n, reserve))))
+		if err != nil {
+			return nil, err
+		}
+	}
+	numbers := ix.reserved[:n:n]
+	ix.reserved = ix.reserved[n:]
+	return numbers, nil
+}
+
+// Retire takes documents of one kind out of postings, totals and vectors; they can't be recalled any more. The caller is in a write
+// transaction.
+func (ix *Index) Retire(ctx context.Context, c *duck.Conn, kind kinds.Kind, numbers []int32) error {
+	var documents int64
+	var length float64
+	if _, err := c.One(ctx, "documents_live", []any{&documents, &length}, sql.Named("doc_nos", numbers)); err != nil || documents == 0 {
+		return err
+	}
+	if err := ix.Count(ctx, c, kind, -documents, -length); err != nil {
+		return err
+	}
+	for _, query := range []string{"postings_retire", "documents_retire"} {
+		if _, err := c.Exec(ctx, query, sql.Named("doc_nos", numbers)); err != nil {
+			return err
+		}
+	}
+	list := make([]string, len(numbers))
+	for i, no := range numbers {
+		list[i] = strconv.Itoa(int(no))
+	}
+	for _, m := range []Model{ix.Chosen, ix.next} {
+		if m.N == 0 {
+			continue
+		}
+		if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_retire"), "{table}", m.Table(), "{doc_nos}", strings.Join(list, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

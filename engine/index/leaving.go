@@ -1,0 +1,98 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// Leaving are the ways of writing of documents that a purge removes, each with its term: what no other document has is to leave the index's vocabulary.
+type Leaving map[string]string
+
+// LeaveWords adds the words of documents that are about to be removed, or to get another text. The caller is in a write transaction.
+func (ix *Index) LeaveWords(ctx context.Context, c *duck.Conn, l Leaving, owners map[kinds.Kind][]string) error {
+	for kind, ids := range owners {
+		for batch := range slices.Chunk(ids, rebuildBatch) {
+			err := ix.eachOwner(ctx, c, map[kinds.Kind][]string{kind: batch}, func(_ string, fields []Field, _ string) { maps.Copy(l, ix.Analyse(fields).Surfaces) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SweepWords ends a purge: it removes terms that no document has any more, and of the ways of writing that leave those that none has, with what the text
+// extension's index made of them; and notes that the file's bytes may still have what was purged. The caller is in a write transaction, in which the documents
+// have left the index.
+func (ix *Index) SweepWords(ctx context.Context, c *duck.Conn, l Leaving) error {
+	if len(l) == 0 {
+		return nil
+	}
+	ix.Words.Forget() // it may know what goes
+	if err := c.ExecDDL(ctx, sqlfiles.Query("words_sweep")); err != nil {
+		return err
+	}
+	written, err := ix.nobodyWrites(ctx, c, l)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, "surfaces_delete", sql.Named("surfaces", written)); err != nil {
+		return err
+	}
+	if x, err := ix.FtsIndex(ctx, c); err != nil || x != nil {
+		if err == nil {
+			err = DropFTS(ctx, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var since string
+	if found, err := ix.file.Setting(ctx, c, PurgedSetting, &since); found || err != nil {
+		return err
+	}
+	return ix.file.PutSetting(ctx, c, PurgedSetting, ix.file.Now().Format(timeFormat))
+}
+
+// PurgedSetting is since when something was purged whose bytes may still be in the file: Shred makes a file without it.
+const (
+	PurgedSetting = "purged"
+	timeFormat    = "2006-01-02T15:04:05.999999Z"
+)
+
+// nobodyWrites gives those of l that no live document has. Their terms have others: these documents are read until each was met or none is left.
+func (ix *Index) nobodyWrites(ctx context.Context, c *duck.Conn, l Leaving) ([]string, error) {
+	left := map[string]int32{} // by its term
+	err := c.Each(ctx, "surfaces_known", func(rows *sql.Rows) error {
+		var surface string
+		var term int32
+		defer func() { left[surface] = term }()
+		return rows.Scan(&surface, &term)
+	}, sql.Named("surfaces", slices.Collect(maps.Keys(l))))
+	for after := int32(0); err == nil && len(left) > 0; {
+		owners, read := map[kinds.Kind][]string{}, 0
+		err = c.Each(ctx, "documents_with_terms", func(rows *sql.Rows) error {
+			var kind kinds.Kind
+			var id string
+			defer func() { owners[kind] = append(owners[kind], id); read++ }()
+			return rows.Scan(&after, &kind, &id)
+		}, sql.Named("term_nos", slices.Compact(slices.Sorted(maps.Values(left)))), sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		if err == nil && read == 0 {
+			break
+		}
+		if err == nil {
+			err = ix.eachOwner(ctx, c, owners, func(_ string, fields []Field, _ string) {
+				for surface := range ix.Analyse(fields).Surfaces {
+					delete(left, surface)
+				}
+			})
+		}
+	}
+	return slices.Collect(maps.Keys(left)), err
+}

@@ -1,0 +1,168 @@
+package index
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// rebuildBatch is how many documents are analysed, or embedded, at a time.
+const rebuildBatch = 1000
+
+// RebuildRequest says what to make anew.
+type RebuildRequest struct {
+	// Vectors embeds every document anew, with Options.Embedder, which becomes the file's model when all vectors are there; until then recall
+	// goes by the old ones. What was broken off, also by a crash, goes on where it was. Default: only the documents that have no vector,
+	// where the model is the file's.
+	Vectors bool
+}
+
+// Rebuilt says what was made.
+type Rebuilt struct {
+	Documents int `json:"documents"` // with their words
+	Vectors   int `json:"vectors"`
+	// FTS is whether the index of DuckDB's text extension was made too: where the file has one, and the engine the extension.
+	FTS bool `json:"fts"`
+}
+
+// RebuildIndex makes the index anew from the rows: words and totals in one transaction, then vectors batch
+// by batch. It can be cancelled at any moment; what is missing then shows in Stats, and a further call completes it. Errors:
+// ErrNoEmbedder for Vectors without a model; ErrBadVector when all is done but for texts of which the model gives no usable vector.
+func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, error) {
+	if r.Vectors && ix.opts.Embedder == nil {
+		return nil, fmt.Errorf("rebuild index: %w: vectors need Options.Embedder", fault.ErrNoEmbedder)
+	}
+	result := &Rebuilt{}
+	err := ix.file.Write(ctx, "rebuild index", func(c *duck.Conn) (err error) {
+		ix.Words.Forget()
+		result.Documents, err = ix.RebuildWords(ctx, c)
+		return err
+	})
+	if err == nil {
+		result.FTS, err = ix.rebuildFTS(ctx, "rebuild index")
+	}
+	if err == nil && r.Vectors {
+		result.Vectors, err = ix.replaceVectors(ctx)
+	}
+	if err != nil || !ix.Embedding() {
+		return result, err
+	}
+	made, err := ix.EmbedMissing(ctx)
+	result.Vectors += made
+	return result, err
+}
+
+// RebuildWords makes documents, terms, surfaces, postings and totals anew. The caller is in a write transaction.
+func (ix *Index) RebuildWords(ctx context.Context, c *duck.Conn) (done int, err error) {
+	if err := ix.unmarkFTS(ctx, c); err != nil {
+		return 0, err
+	}
+	if err := c.ExecDDL(ctx, sqlfiles.Query("index_begin")); err != nil {
+		return 0, err
+	}
+	var batch []*Document
+	seen := map[wordHash]bool{}
+	flush := func() error {
+		err := errors.Join(c.AppendTemp("rebuilt_documents", documentRows(batch)...), appendWords(c, batch, seen))
+		if len(seen) > maxWords {
+			clear(seen)
+		}
+		done, batch = done+len(batch), batch[:0]
+		ix.opts.Progress("words", done, 0)
+		return err
+	}
+	err = ix.eachDocument(ctx, func(d *Document) error {
+		if batch = append(batch, d); len(batch) < rebuildBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		return done, err
+	}
+	return done, c.ExecDDL(ctx, sqlfiles.Query("index_replace"))
+}
+
+// appendWords adds the words of documents to the tables of a rebuild; those that are seen are there already.
+func appendWords(c *duck.Conn, docs []*Document, seen map[wordHash]bool) error {
+	var terms, surfaces, postings [][]driver.Value
+	for _, d := range docs {
+		if d.Retired {
+			continue
+		}
+		for term, tf := range d.Words.Frequency {
+			h := hashOf(term)
+			postings = append(postings, []driver.Value{uint64(h), string(d.Kind), d.No, tf})
+			if !seen[h] {
+				terms = append(terms, []driver.Value{term, uint64(h)})
+			}
+		}
+		for written, term := range d.Words.Surfaces {
+			h := hashOf(written)
+			if !seen[^h] {
+				surfaces = append(surfaces, []driver.Value{written, uint64(h), uint64(hashOf(term))})
+			}
+		}
+	}
+	for _, row := range terms {
+		seen[wordHash(row[1].(uint64))] = true
+	}
+	for _, row := range surfaces {
+		seen[^wordHash(row[1].(uint64))] = true
+	}
+	return errors.Join(c.AppendTemp("rebuilt_terms", terms...), c.AppendTemp("rebuilt_surfaces", surfaces...), c.AppendTemp("rebuilt_postings", postings...))
+}
+
+// Source is where documents of one kind come from: the room that keeps what they are made of.
+type Source struct {
+	Kind kinds.Kind
+	// reader gives what reads documents by their numbers and analyses them; it is called with ranges that ascend.
+	Reader func() func(ctx context.Context, c *duck.Conn, of duck.Numbers, do func(*Document) error) error
+	// owners reads what documents are made of by its ids: the fields that are indexed, and the text that is embedded.
+	Owners func(ctx context.Context, c *duck.Conn, ids []string, do func(id string, fields []Field, embedded string)) error
+}
+
+// eachDocument analyses every memory, message and summary of the committed file, by their numbers, on a connection of its own: a range at a time, for
+// all of a file may be more than fits into memory.
+func (ix *Index) eachDocument(ctx context.Context, do func(*Document) error) error {
+	c, err := ix.file.NewConnection(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var last int32
+	if _, err := c.One(ctx, "index_last", []any{&last}); err != nil {
+		return err
+	}
+	readers := make([]func(context.Context, *duck.Conn, duck.Numbers, func(*Document) error) error, len(ix.sources))
+	for i, s := range ix.sources {
+		readers[i] = s.Reader()
+	}
+	for from := int32(0); from <= last; from += rebuildBatch {
+		for _, read := range readers {
+			if err := read(ctx, c, duck.Numbers{From: from, To: from + rebuildBatch - 1}, do); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachOwner reads what documents are made of, by the ids of its kinds.
+func (ix *Index) eachOwner(ctx context.Context, c *duck.Conn, ids map[kinds.Kind][]string, do func(id string, fields []Field, embedded string)) error {
+	for _, s := range ix.sources {
+		if err := s.Owners(ctx, c, ids[s.Kind], do); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// replaceVectors embeds every document anew, with the options' model, into a table beside the old one, and lets it take that one's place. What
+// was written meanwhile and is missing there is for embedMissing.
+func (ix *Index) replaceVectors(ctx context.Context) (done int, err error) {
+	var m Model
+	err = ix.file.WriteThen(ctx, "rebuild index", func(c *duck.Conn) (err error) {
+		m, err = ix.beginNext(ctx, c)
+		return err
+	}, func() { ix.adopt(ix.Chosen, m) })
+	if err != nil {
+		return 0, err
+	}
+	if done, err = ix.fill(ctx, m, m.Table()); err != nil && !errors.Is(err, fault.ErrBadVector) {
+		return done, err
+	}
+	return done, ix.file.WriteThen(ctx, "rebuild index", func(c *duck.Conn) error { return ix.chooseNext(ctx, c, m) }, func() {
+		if ix.next == m {
+			ix.adopt(m, Model{})
+		}
+	})
+}
+
+// beginNext gives the next model, which goes on if it is the options' and was broken off. The caller is in a write transaction.
+func (ix *Index) beginNext(ctx context.Context, c *duck.Conn) (Model, error) {
+	m := ix.offered()
+	if ix.next.fingerprint == m.fingerprint && ix.next.Dims == m.Dims {
+		return ix.next, nil
+	}
+	if err := ix.next.drop(ctx, c); err != nil {
+		return Model{}, err
+	}
+	return m, ix.createVectors(ctx, c, m, false)
+}
+
+// chooseNext makes the next model the file's. The caller is in a write transaction.
+func (ix *Index) chooseNext(ctx context.Context, c *duck.Conn, m Model) error {
+	if ix.Chosen == m { // somebody else who rebuilds was faster
+		return nil
+	}
+	if ix.next != m {
+		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
+	}
+	if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_leftover"), "{table}", m.Table()); err != nil {
+		return err
+	}
+	if err := m.point(ctx, c); err != nil {
+		return err
+	}
+	if err := ix.Chosen.drop(ctx, c); err != nil {
+		return err
+	}
+	_, err := c.Exec(ctx, "model_choose", sql.Named("n", m.N))
+	return err
+}
+
+// EmbedMissing gives a vector of the file's model to every live document that has none.
+func (ix *Index) EmbedMissing(ctx context.Context) (done int, err error) {
+	ix.models.RLock()
+	m := ix.Chosen
+	ix.models.RUnlock()
+	return ix.fill(ctx, m, "vectors")
+}
+
+// fill gives a vector of m, which is the options' model, to every live document that has none in a table. The model thinks without any lock;
+// each batch is written in a transaction of its own. Where it gives unusable vectors, that is the error when the rest is done.
+func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err error) {
+	var after int32
+	var total int
+	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
+		return c.EachIn(ctx, table, "vectors_missing_count", func(rows *sql.Rows) error { return rows.Scan(&total) })
+	})
+	if err != nil {
+		return 0, err
+	}
+	var bad *Unusable
+	for {
+		docs, texts, err := ix.missing(ctx, table, after)
+		if err != nil {
+			return done, err
+		}
+		if len(docs) == 0 {
+			break
+		}
+		after = docs[len(docs)-1].No
+		vectors, err := ix.embedWhenever(ctx, texts)
+		if err != nil && !errors.As(err, &bad) {
+			return done, fmt.Errorf("rebuild index: %w", err)
+		}
+		for i, d := range docs {
+			d.Vector = vectors[i]
+		}
+		err = ix.file.Write(ctx, "rebuild index", func(c *duck.Conn) error { return ix.insertWanted(ctx, c, m, docs, texts) })
+		if err != nil {
+			return done, err
+		}
+		done += len(docs)
+		ix.opts.Progress("vectors", done, total)
+		if len(docs) < rebuildBatch { // what comes now comes with a vector
+			break
+		}
+	}
+	if bad != nil {
+		return done, fmt.Errorf("rebuild index: %w", bad)
+	}
+	return done, nil
+}
+
+// missing gives the next documents without a vector in a table, and the texts to embed.
+func (ix *Index) missing(ctx context.Context, table string, after int32) (docs []*Document, texts []string, err error) {
+	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
+		err := c.EachIn(ctx, table, "vectors_missing", func(rows *sql.Rows) error {
+			d := &Document{}
+			defer func() { docs = append(docs, d) }()
+			return rows.Scan(&d.No, &d.Kind, &d.OwnerID)
+		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		if err == nil {
+			texts, err = ix.embeddedTexts(ctx, c, docs)
+		}
+		return err
+	})
+	return docs, texts, err
+}
+
+// embeddedTexts gives what is embedded of documents.
+func (ix *Index) embeddedTexts(ctx context.Context, c *duck.Conn, docs []*Document) ([]string, error) {
+	owners := map[kinds.Kind][]string{}
+	for _, d := range docs {
+		owners[d.Kind] = append(owners[d.Kind], d.OwnerID)
+	}
+	byID := map[string]string{}
+	err := ix.eachOwner(ctx, c, owners, func(id string, _ []Field, embedded string) { byID[id] = embedded })
+	texts := make([]string, len(docs))
+	for i, d := range docs {
+		texts[i] = byID[d.OwnerID]
+	}
+	return texts, err
+}
+
+// insertWanted writes the vectors of documents that still want one of m, for these texts: in between they may have been changed or forgotten.
+// The caller is in a write transaction.
+func (ix *Index) insertWanted(ctx context.Context, c *duck.Conn, m Model, docs []*Document, texts []string) error {
+	if m != ix.Chosen && m != ix.next {
+		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
+	}
+	numbers := make([]int32, len(docs))
+	for i, d := range docs {
+		numbers[i] = d.No
+	}
+	wanted := map[int32]bool{}
+	err := c.EachIn(ctx, m.Table(), "vectors_wanted", func(rows *sql.Rows) error {
+		var no int32
+		defer func() { wanted[no] = true }()
+		return rows.Scan(&no)
+	}, sql.Named("doc_nos", numbers))
+	if err != nil {
+		return err
+	}
+	now, err := ix.embeddedTexts(ctx, c, docs)
+	if err != nil {
+		return err
+	}
+	var rows [][]driver.Value
+	for i, d := range docs {
+		if wanted[d.No] && now[i] == texts[i] && d.Vector != nil {
+			rows = append(rows, []driver.Value{d.No, d.Vector})
+		}
+	}
+	return c.AppendRows(m.Table(), rows)
+}

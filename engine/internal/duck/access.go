@@ -1,0 +1,191 @@
+package duck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
+)
+
+// Read runs do in a transaction that sees one state of the file.
+func (f *File) Read(ctx context.Context, op string, do func(c *Conn) error) error {
+	return f.Lend(ctx, op, func(c *Conn) error {
+		return c.Reading(ctx, func() error { return do(c) })
+	})
+}
+
+// Lend runs do with a connection that nobody else has meanwhile. Do must not ask for another: all may be lent, each to somebody who waits.
+func (f *File) Lend(ctx context.Context, op string, do func(c *Conn) error) error {
+	leave, err := f.Enter(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	defer leave()
+	c, err := f.Readers.take(ctx, f.NewConnection)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, f.Noted(err))
+	}
+	defer f.Readers.giveBack(c)
+	c.renew(f.Size.Load())
+	if err := do(c); err != nil {
+		return fmt.Errorf("%s: %w", op, f.Noted(err))
+	}
+	return nil
+}
+
+// Write runs do in the only write transaction: all of it is done and on disk, or nothing.
+func (f *File) Write(ctx context.Context, op string, do func(c *Conn) error) error {
+	return f.WriteThen(ctx, op, do, func() {})
+}
+
+// WriteThen is write, and calls committed before anybody else writes.
+func (f *File) WriteThen(ctx context.Context, op string, do func(c *Conn) error, committed func()) error {
+	if f.opts.ReadOnly {
+		return fmt.Errorf("%s: %w", op, f.ReadOnly())
+	}
+	if err := CheckClock(f.Now()); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	leave, err := f.EnterAlone(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	defer leave()
+	defer func() { f.Conn.ease() }()
+	if err := f.Well(); err != nil { // it fell ill while this waited
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	f.Conn.renew(f.Size.Load())
+	f.Writes++
+	err = f.Conn.Transaction(ctx, "BEGIN TRANSACTION", func() error {
+		f.Conn.Written = 0
+		return do(f.Conn)
+	})
+	if err != nil {
+		f.rolledBack()
+		return fmt.Errorf("%s: %w", op, f.Noted(f.undone(ctx, err)))
+	}
+	committed()
+	f.keeper.written()
+	return nil
+}
+
+// rolledBack has forgotten what was noted of rows that are not in the file. The caller has the writer's lock.
+func (f *File) rolledBack() {
+	for _, forget := range f.forgets {
+		forget()
+	}
+}
+
+// ReadOnly is ErrReadOnly, or ErrClosed when it is closed as well.
+func (f *File) ReadOnly() error {
+	if f.Closed() {
+		return fault.ErrClosed
+	}
+	return fault.ErrReadOnly
+}
+
+// Enter keeps the engine open, and its database as it is, until leave is called.
+func (f *File) Enter(ctx context.Context) (leave func(), err error) {
+	for {
+		f.Using.RLock()
+		if f.closed {
+			f.Using.RUnlock()
+			return nil, fault.ErrClosed
+		}
+		if f.ill.Load() == nil {
+			return f.Using.RUnlock, nil
+		}
+		f.Using.RUnlock()
+		if err := f.heal(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// EnterAlone is enter with the writer's lock. Whoever has the lock may wait until nobody is in the database any more, so nobody who is may wait for the
+// lock: it comes first.
+func (f *File) EnterAlone(ctx context.Context) (leave func(), err error) {
+	if err := f.Lock(ctx); err != nil {
+		return nil, err
+	}
+	out, err := f.Enter(ctx)
+	if err != nil {
+		f.Unlock()
+		return nil, err
+	}
+	return func() {
+		out()
+		f.Unlock()
+	}, nil
+}
+
+// Lock waits for the writer's lock, or until the caller gives up.
+func (f *File) Lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case f.Writer <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *File) Unlock() { <-f.Writer }
+
+// Reading runs do in a transaction that sees one state of the file.
+func (c *Conn) Reading(ctx context.Context, do func() error) error {
+	return c.Transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
+}
+
+// ErrCommit is wrapped by the error of a COMMIT.
+var ErrCommit = errors.New("commit")
+
+// Transaction commits what do did, or rolls it back. Its ends are not to be interrupted: one that began and says that it did not would
+// stay open, and the connection be of no more use.
+func (c *Conn) Transaction(ctx context.Context, begin string, do func() error) (err error) {
+	c.step()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := c.SQL.ExecContext(context.WithoutCancel(ctx), begin); err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done { // also when do panics
+			_, err := c.SQL.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			c.spoiled = c.spoiled || err != nil
+		}
+	}()
+	if err := do(); err != nil {
+		return cancelled(ctx, err)
+	}
+	if c.committing != nil {
+		if err := c.committing(); err != nil {
+			return err
+		}
+	}
+	c.step()
+	if _, err := c.SQL.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+		done, c.spoiled = true, true // DuckDB has rolled it back, or can't any more
+		return fmt.Errorf("%w: %w", ErrCommit, err)
+	}
+	done = true
+	if c.Committed != nil {
+		return c.Committed()
+	}
+	return nil
+}
+
+// cancelled is why a transaction ended. A statement that is stopped while it is planned says that it was, but not that its context did it.
+func cancelled(ctx context.Context, err error) error {
+	if why := ctx.Err(); why != nil && !errors.Is(err, why) && strings.Contains(err.Error(), "INTERRUPT") {
+		return fmt.Errorf("%w: %w", why, err)
+	}
+	return err
+}

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package duck
+
+import "os"
+
+// lockFile leaves locking to DuckDB.
+func lockFile(*os.File, bool) error { return nil }
+
+// holder can't tell here.
+func holder(*os.File, bool) string { return "another process" }
+
+// hardLinks and keepOwner leave both as they are.
+func hardLinks(os.FileInfo) int           { return 1 }
+func keepOwner(string, os.FileInfo) error { return nil }

@@ -1,0 +1,32 @@
+package duck
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
+)
+
+// Setting reads a stored value into dest.
+func (f *File) Setting(ctx context.Context, c *Conn, name string, dest any) (found bool, err error) {
+	var value string
+	found, err = c.One(ctx, "setting_get", []any{&value}, sql.Named("name", name))
+	if err != nil || !found {
+		return false, err
+	}
+	if err := json.Unmarshal([]byte(value), dest); err != nil {
+		return false, fmt.Errorf("%w: setting %s: %v", fault.ErrCorrupt, name, err)
+	}
+	return true, nil
+}
+
+func (f *File) PutSetting(ctx context.Context, c *Conn, name string, value any) error {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, "setting_put", sql.Named("name", name), sql.Named("value", string(b)))
+	return err
+}

@@ -1,0 +1,2 @@
+// Package kinds names the kinds of documents: what can be recalled.
+package kinds

@@ -1,0 +1,14 @@
+package kinds
+
+// Kind says what a document is.
+type Kind string
+
+// The kinds that can be recalled.
+const (
+	Memory  Kind = "memory"
+	Message Kind = "message"
+	Summary Kind = "summary"
+)
+
+// All lists them all.
+func All() []Kind { return []Kind{Memory, Message, Summary} }

@@ -1,0 +1,31 @@
+// Package lookup is a model's tools for what is no longer in its context: grep finds, describe says what a summary or file is, expand shows what a
+// summary stands for, and a grant bounds how much of that.
+//
+// It owns no table; grants are in memory, and end with the process. What is searched lies in temporary tables of the connection that it has. A search
+// that takes too long gives what it found, and says so.
+package lookup
+
+import (
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/setup"
+)
+
+// Tools look into one file.
+type Tools struct {
+	file          *duck.File
+	index         *index.Index
+	scopes        *scope.Registry
+	recaller      *recall.Recaller
+	conversations *conversation.Store
+	opts          setup.Options
+	grants        grants
+}
+
+// New gives the tools for a file.
+func New(file *duck.File, x *index.Index, scopes *scope.Registry, recaller *recall.Recaller, talk *conversation.Store, o setup.Options) *Tools {
+	return &Tools{file: file, index: x, scopes: scopes, recaller: recaller, conversations: talk, opts: o}
+}

@@ -1,0 +1,137 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
+)
+
+// Level says how much of a memory's text to give.
+type Level string
+
+// The three levels.
+const (
+	Abstract Level = "l0"   // one line
+	Overview Level = "l1"   // short Markdown
+	Full     Level = "full" // everything
+)
+
+// Levels lists them all.
+func Levels() []Level { return []Level{Abstract, Overview, Full} }
+
+// GetRequest names a memory.
+type GetRequest struct {
+	ID    string // whole, or its unique ending of six characters or more
+	Agent string // empty: an internal caller
+}
+
+// Get gives one memory, forgotten or not. Errors: ErrNotFound, ErrAmbiguous; a memory in a scope that the agent may not read
+// is not found.
+func (ms *Store) Get(ctx context.Context, r GetRequest) (m *Memory, err error) {
+	err = ms.file.Read(ctx, "get", func(c *duck.Conn) error {
+		m, _, err = ms.find(ctx, c, r.ID, r.Agent)
+		return err
+	})
+	return m, err
+}
+
+// find reads a memory by its id or the ending of it.
+func (ms *Store) find(ctx context.Context, c *duck.Conn, id, agent string) (*Memory, int32, error) {
+	if err := fault.CheckText("id", id); err != nil {
+		return nil, 0, err
+	}
+	m, docNo, err := MemoryByID(ctx, c, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	scopes := ms.scopes.Now()
+	if m == nil && len(id) >= ids.MinShort {
+		visible, _ := scopes.ForReading(agent, nil)
+		var ids []string
+		err := c.Each(ctx, "memory_ending", func(rows *sql.Rows) error {
+			var id string
+			defer func() { ids = append(ids, id) }()
+			return rows.Scan(&id)
+		}, sql.Named("ending", id), sql.Named("scopes", duck.ListArg(visible)))
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(ids) > 1 {
+			return nil, 0, fmt.Errorf("%w: %s fits %s; give more of it", fault.ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
+		}
+		if len(ids) == 1 {
+			if m, docNo, err = MemoryByID(ctx, c, ids[0]); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	if m == nil || !scopes.Sees(agent, m.Scope) {
+		return nil, 0, fmt.Errorf("%w: memory %s; give the whole id, or its ending of %d characters or more", fault.ErrNotFound, fault.Quote(id), ids.MinShort)
+	}
+	return m, docNo, nil
+}
+
+// MemoryByID gives nil when there is none.
+func MemoryByID(ctx context.Context, c *duck.Conn, id string) (m *Memory, docNo int32, err error) {
+	err = c.Each(ctx, "memory_by_id", func(rows *sql.Rows) (err error) {
+		m, docNo, err = scanMemory(rows)
+		return err
+	}, sql.Named("id", id))
+	return m, docNo, err
+}
+
+// ListRequest filters memories. A nil slice is no restriction, an empty one matches nothing.
+type ListRequest struct {
+	Agent      string // empty: an internal caller
+	Scopes     []string
+	Categories []Category
+	Tiers      []Tier
+	States     []State
+	// Standing is current, superseded, expired, forgotten or any; default all but forgotten.
+	Standing     string
+	Since, Until time.Time // of CreatedAt: from Since, before Until
+	Limit        int       // 1 to 100,000; default 20
+	Offset       int
+}
+
+// List gives memories, newest first.
+func (ms *Store) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
+	if r.Limit == 0 {
+		r.Limit = 20
+	}
+	if err := r.validate(); err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	scopes, _ := ms.scopes.Now().ForReading(r.Agent, r.Scopes)
+	var all []*Memory
+	err := ms.file.Read(ctx, "list", func(c *duck.Conn) error {
+		return c.Each(ctx, "memory_list", func(rows *sql.Rows) error {
+			m, _, err := scanMemory(rows)
+			all = append(all, m)
+			return err
+		}, sql.Named("scopes", duck.ListArg(scopes)), sql.Named("categories", duck.ListArg(r.Categories)), sql.Named("tiers", duck.ListArg(r.Tiers)),
+			sql.Named("states", duck.ListArg(r.States)), sql.Named("standing", duck.NullText(r.Standing)), sql.Named("since", duck.NullTime(duck.UTC(r.Since))),
+			sql.Named("until", duck.NullTime(duck.UTC(r.Until))), sql.Named("at", ms.file.Now()), sql.Named("limit", int64(r.Limit)), sql.Named("offset", int64(r.Offset)))
+	})
+	return all, err
+}
+
+func (r ListRequest) validate() error {
+	if r.Limit < 1 || r.Limit > 100_000 {
+		return fault.Invalid("limit", r.Limit, "1 to 100000")
+	}
+	if r.Offset < 0 {
+		return fault.Invalid("offset", r.Offset, "0 or more")
+	}
+	if err := fault.Member("standing", cmp.Or(r.Standing, "any"), []string{"current", "superseded", "expired", "forgotten", "any"}); err != nil {
+		return err
+	}
+	return cmp.Or(fault.CheckTexts("scopes", r.Scopes), fault.Members("categories", r.Categories, Categories()), fault.Members("tiers", r.Tiers, Tiers()), fault.Members("states", r.States, States()))
+}

@@ -1,0 +1,102 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/internal/fault"
+)
+
+// Import reads memories, one JSON object per line or as an array, with the keys of Export or of another store (Memory.UnmarshalJSON). What
+// is known is left as it is: a memory by its id or key, and one without either where the file has one of its text, scope, category and
+// time, if it names one, be that forgotten since. A row with a fault is left out and reported. Errors are of the file or the model;
+// batches before them are stored.
+func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
+	result := &interchange.Imported{}
+	defer result.Sort()
+	var batch []*draft
+	var places []interchange.Position
+	flush := func() error {
+		if len(batch) == 0 || q.DryRun {
+			batch, places = batch[:0], places[:0]
+			return nil
+		}
+		if err := ms.store(ctx, batch); err != nil {
+			return err
+		}
+		for i, d := range batch {
+			switch {
+			case errors.Is(d.result.Err, fault.ErrExists), d.result.Err == nil && !d.result.Created:
+				result.Known++
+			case d.result.Err != nil:
+				result.Fault(places[i], d.result.Err)
+			default:
+				result.Created++
+				result.Unembedded(places[i], d.result.VectorErr)
+			}
+		}
+		batch, places = batch[:0], places[:0]
+		ms.opts.Progress("memories", result.Lines, 0)
+		return nil
+	}
+	err := interchange.EachRow(in, func(r interchange.Row) error {
+		result.Lines++
+		d, defaulted, err := ms.parseMemory(r, q)
+		if err != nil {
+			result.Fault(r.Position, err)
+			return nil
+		}
+		for _, field := range defaulted {
+			if result.Defaulted == nil {
+				result.Defaulted = map[string]int{}
+			}
+			result.Defaulted[field]++
+		}
+		batch, places = append(batch, d), append(places, r.Position)
+		if len(batch) < interchange.ImportBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		return result, fmt.Errorf("import: %w", err)
+	}
+	return result, nil
+}
+
+// parseMemory makes a row ready to be stored, and names the fields of which it had to take the default.
+func (ms *Store) parseMemory(r interchange.Row, q interchange.ImportRequest) (d *draft, defaulted []string, err error) {
+	if r.Broken != nil {
+		return nil, nil, r.Broken
+	}
+	m := &Memory{}
+	amiss := func(field string, err error) error {
+		if q.Strict || field == "text" {
+			return err
+		}
+		defaulted = append(defaulted, field)
+		return nil
+	}
+	if err := m.read(r.JSON, amiss); err != nil {
+		return nil, nil, err
+	}
+	if m.Scope != "" && q.Scope == "" {
+		if bad := ms.scopes.Now().Check(m.Scope); bad != nil {
+			if err := amiss("scope", bad); err != nil {
+				return nil, nil, err
+			}
+			m.Scope = ""
+		}
+	}
+	m.Scope = cmp.Or(q.Scope, m.Scope)
+	m.Source = cmp.Or(m.Source, legacySource)
+	d = &draft{memory: m, agent: q.Agent, imported: true, restated: m.ID == "" && m.Key == "", dated: !m.CreatedAt.IsZero(), result: &Remembered{}}
+	return d, defaulted, ms.admit(d)
+}

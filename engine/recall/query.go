@@ -1,0 +1,158 @@
+package recall
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// Mode says which channels a recall asks.
+type Mode string
+
+// The three modes.
+const (
+	Hybrid      Mode = "hybrid"
+	VectorMode  Mode = "vector"
+	LexicalMode Mode = "lexical"
+)
+
+// Modes lists them all.
+func Modes() []Mode { return []Mode{Hybrid, VectorMode, LexicalMode} }
+
+// MaxQuery is the longest query in bytes.
+const MaxQuery = 100_000
+
+// MaxLimit is how many hits there may be.
+const MaxLimit = 1000
+
+// Query is a question to the memory. Only Text is required; a nil slice is no restriction, an empty one matches nothing.
+type Query struct {
+	Text  string
+	Kinds []kinds.Kind // default memories
+	// Agent on whose behalf; empty: an internal caller, who sees every scope.
+	Agent         string
+	Scopes        []string
+	Conversations []string // names or ids
+	Categories    []memory.Category
+	Tiers         []memory.Tier
+	Since, Until  time.Time // of the document's own time: from Since, before Until
+	// AsOf recalls what was true then, superseded memories included; messages said by then. Default now.
+	AsOf time.Time
+	// Limit of the hits, 1 to 1000. Default 10.
+	Limit int
+	// MinScore is the least score of a hit, 0 to 1; where that of the weights is higher, it counts. Default 0.
+	MinScore float64
+	// Mode; default hybrid where there is a model, else lexical. Hybrid or vector by name is ErrNoEmbedder without one.
+	Mode Mode
+	// WeightSet names stored weights; default "memory", or "transcript" when only messages are asked for.
+	WeightSet string
+	// Weights take the place of any set.
+	Weights *Weights
+	// Level of the hits' text. Default Abstract.
+	Level memory.Level
+	// TagPrefixes make words such as proj:x of the query tags, which every hit must have in its text; such a recall is
+	// lexical. Default proj, env, team, scope; empty: no tags.
+	TagPrefixes []string
+	// Expand adds synonyms to the lexical query.
+	Expand bool
+	// Adaptive skips the recall when the text asks for nothing, such as a greeting; MinLength as in text.SkipRecall.
+	Adaptive  bool
+	MinLength int
+	// Lift shows message hits as what is above them. Not with Explain or WhyNot, which tell of single documents.
+	Lift Lift
+	// Explain keeps all candidates in the result, with what became of them, and says of every hit why it is one.
+	Explain bool
+	// WhyNot is the id of a memory or message, or its unique ending: the result says what kept it out of the hits. ErrNotFound,
+	// ErrAmbiguous.
+	WhyNot string
+}
+
+func (q Query) withDefaults() Query {
+	if q.Kinds == nil {
+		q.Kinds = []kinds.Kind{kinds.Memory}
+	}
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	if q.Level == "" {
+		q.Level = memory.Abstract
+	}
+	if q.TagPrefixes == nil {
+		q.TagPrefixes = []string{"proj", "env", "team", "scope"}
+	}
+	if q.WeightSet == "" {
+		q.WeightSet = weightsFor(q.Kinds)
+	}
+	return q
+}
+
+func (q Query) validate() error {
+	if q.Limit < 1 || q.Limit > MaxLimit {
+		return fault.Invalid("limit", q.Limit, "1 to 1000")
+	}
+	if !(q.MinScore >= 0 && q.MinScore <= 1) { // NaN too
+		return fault.Invalid("min_score", q.MinScore, "0 to 1")
+	}
+	if q.Lift != NoLift {
+		if err := fault.Member("lift", q.Lift, Lifts()); err != nil {
+			return err
+		}
+		if q.Explain || q.WhyNot != "" {
+			return fault.Invalid("lift", string(q.Lift), "nothing with explain or why-not")
+		}
+		if !slices.Contains(q.Kinds, kinds.Message) {
+			return fault.Invalid("lift", string(q.Lift), "nothing unless messages are asked for")
+		}
+	}
+	if strings.TrimSpace(q.Text) == "" && !q.Adaptive {
+		return fault.Invalid("text", q.Text, "a question")
+	}
+	if len(q.Text) > MaxQuery {
+		return fault.Invalid("text", fmt.Sprintf("%d bytes long", len(q.Text)), fmt.Sprintf("at most %d", MaxQuery))
+	}
+	if q.Mode != "" {
+		if err := fault.Member("mode", q.Mode, Modes()); err != nil {
+			return err
+		}
+	}
+	if q.Weights != nil {
+		if err := q.Weights.validate(); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(fault.CheckText("text", q.Text), fault.Members("kinds", q.Kinds, kinds.All()), fault.CheckTexts("scopes", q.Scopes),
+		fault.CheckTexts("conversations", q.Conversations), fault.Members("categories", q.Categories, memory.Categories()),
+		fault.Members("tiers", q.Tiers, memory.Tiers()), fault.Member("level", q.Level, memory.Levels()), fault.CheckText("weight_set", q.WeightSet),
+		fault.CheckText("why_not", q.WhyNot), fault.CheckTime("since", q.Since), fault.CheckTime("until", q.Until), fault.CheckTime("as_of", q.AsOf))
+}
+
+// mode settles the mode: tags are lexical, and without a model so is everything that names no mode.
+func (rc *Recaller) mode(q Query, tags []string) (Mode, error) {
+	able := rc.index.Embedding()
+	switch {
+	case len(tags) > 0:
+		return LexicalMode, nil
+	case q.Mode == "" && able:
+		return Hybrid, nil
+	case q.Mode == "" || q.Mode == LexicalMode:
+		return LexicalMode, nil
+	case !able:
+		return "", fmt.Errorf("%w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", fault.ErrNoEmbedder, q.Mode)
+	}
+	return q.Mode, nil
+}
+
+// lexicalText is the text that the lexical channel is asked.
+func (q Query) lexicalText() string {
+	if q.Expand {
+		return text.Expand(q.Text)
+	}
+	return q.Text
+}

@@ -1,0 +1,361 @@
+package recall
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/text"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// question is what a recall asks of the index.
+type question struct {
+	words   []string          // as they are written, folded
+	termOf  map[string]string // by word, as the index has it
+	terms   []string          // those that are looked up
+	sources []string          // per term, the word that it comes from
+	others  []string          // terms that are not looked up, being of words that stand everywhere
+	vector  []float32
+	periods []text.Period
+	rarity  func(word string) float64 // 0 to 1; nil: unknown
+}
+
+// Dates in a question without a year may mean any of these years.
+const (
+	yearsBack  = 30
+	yearsAhead = 2
+)
+
+// settle finds out what is asked, as far as that needs no database; goOn is false when the question asks for nothing.
+func (r *recall) settle() (goOn bool, err error) {
+	rc, q := r.recaller, r.query
+	r.step = "query"
+	if err := q.validate(); err != nil {
+		return false, err
+	}
+	if q.Adaptive && text.SkipRecall(q.Text, q.MinLength) {
+		r.result.Skipped = true
+		return false, nil
+	}
+	r.tags = text.TagTokens(q.Text, q.TagPrefixes)
+	if r.result.Mode, err = rc.mode(q, r.tags); err != nil {
+		return false, err
+	}
+	var refused []string
+	r.scopes, refused = rc.scopes.Now().ForReading(q.Agent, q.Scopes)
+	for _, scope := range refused {
+		r.notice("scope %s is not open to agent %s", fault.Quote(scope), q.Agent)
+	}
+	if err := duck.CheckClock(rc.file.Now()); err != nil {
+		return false, err
+	}
+	r.at = duck.OrTime(duck.UTC(q.AsOf), rc.file.Now())
+	r.question = rc.understand(q.lexicalText())
+	trace := &r.result.Trace
+	trace.LexicalQuery, trace.Terms, trace.Tags = q.lexicalText(), r.question.terms, r.tags
+	return true, nil
+}
+
+// understand takes the words of a question apart.
+func (rc *Recaller) understand(query string) (q question) {
+	for _, token := range rc.index.Analyzer.QueryTokens(query) {
+		q.terms, q.sources = append(q.terms, token.Term), append(q.sources, token.Surface)
+	}
+	q.termOf = map[string]string{}
+	for _, token := range rc.index.Analyzer.Tokens(query) {
+		if _, known := q.termOf[token.Surface]; !known {
+			q.words, q.termOf[token.Surface] = append(q.words, token.Surface), token.Term
+			if !slices.Contains(q.terms, token.Term) && !slices.Contains(q.others, token.Term) {
+				q.others = append(q.others, token.Term)
+			}
+		}
+	}
+	return q
+}
+
+// ask reads the weights and the ids of conversations, puts the question into the connection's tables, and counts how rare its
+// words are among the documents asked.
+func (r *recall) ask(ctx context.Context, c *duck.Conn) (err error) {
+	rc, q := r.recaller, r.query
+	if q.Weights != nil {
+		r.weights = *q.Weights
+	} else if r.weights, err = rc.weights(ctx, c, q.WeightSet); err != nil {
+		return err
+	} else {
+		r.result.WeightSet = q.WeightSet
+	}
+	r.weights.HardMinScore = max(r.weights.HardMinScore, q.MinScore)
+	if err := ClearTables(ctx, c); err != nil {
+		return err
+	}
+	if err := r.findConversations(ctx, c); err != nil {
+		return err
+	}
+	if r.weights.Date > 0 {
+		r.question.periods = text.Dates(q.Text, r.at)
+		r.result.Trace.Dates = r.question.periods
+	}
+	if err := r.askTable(ctx, c); err != nil {
+		return err
+	}
+	r.step = "rarity"
+	return r.count(ctx, c)
+}
+
+// findConversations gives the ids of those that the query names.
+func (r *recall) findConversations(ctx context.Context, c *duck.Conn) error {
+	q := r.query
+	if q.Conversations == nil {
+		return nil
+	}
+	r.conversations = []string{}
+	rows := make([][]driver.Value, len(q.Conversations))
+	for i, name := range q.Conversations {
+		rows[i] = []driver.Value{name}
+	}
+	if err := c.AppendTemp("asked_conversations", rows...); err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	err := c.Each(ctx, "recall_conversations", func(rows *sql.Rows) error {
+		var name, id, scope string
+		err := rows.Scan(&name, &id, &scope)
+		if r.recaller.scopes.Now().Sees(q.Agent, scope) {
+			known[name], r.conversations = true, append(r.conversations, id)
+		}
+		return err
+	})
+	for _, name := range q.Conversations {
+		if err == nil && !known[name] {
+			err = fmt.Errorf("%w: conversation %s", fault.ErrNotFound, fault.Quote(name))
+		}
+	}
+	return err
+}
+
+// askTable fills the table asking.
+func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
+	q := r.query
+	froms, untils := []time.Time{}, []time.Time{}
+	for _, p := range r.occurrences() {
+		froms, untils = append(froms, duck.UTC(p.From)), append(untils, duck.UTC(p.Until))
+	}
+	if err := weigh(ctx, c, r.weights); err != nil {
+		return err
+	}
+	if len(r.tags) > 0 {
+		duck.Kept[recallTables](c).filled = true
+		if _, err := c.Exec(ctx, "recall_ask_tags", sql.Named("tags", lowered(r.tags))); err != nil {
+			return err
+		}
+	}
+	return c.AppendTemp("asking", []driver.Value{
+		r.at, duck.OrTime(duck.UTC(q.AsOf), duck.Year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)), int64(r.offers()),
+		duck.FilterArg(q.Kinds), duck.FilterArg(r.scopes), duck.FilterArg(r.conversations), duck.FilterArg(q.Categories), duck.FilterArg(q.Tiers), len(r.tags) > 0, false,
+		duck.OrTime(duck.UTC(q.Since), duck.Year1), duck.OrTime(duck.UTC(q.Until), duck.Year10000), append([]string{}, r.question.words...), froms, untils,
+	})
+}
+
+// occurrences gives the periods that the question may mean.
+func (r *recall) occurrences() (all []text.Period) {
+	for _, p := range r.question.periods {
+		all = append(all, p.Occurrences(r.at.AddDate(-yearsBack, 0, 0), r.at.AddDate(yearsAhead, 0, 0))...)
+	}
+	return all
+}
+
+// lowered gives tags as the statement compares them: in lower case.
+func lowered(tags []string) []string {
+	lower := make([]string, len(tags))
+	for i, tag := range tags {
+		lower[i] = strings.ToLower(tag)
+	}
+	return lower
+}
+
+// count finds out how rare the words of the question are; all of them, or only those that are looked up. A word that no document
+// has says the most.
+func (r *recall) count(ctx context.Context, c *duck.Conn) error {
+	q := &r.question
+	words, terms, shares := []int32{}, []string{}, []float64{}
+	add := func(term string, share float64) {
+		words, terms, shares = append(words, int32(len(words))), append(terms, term), append(shares, share)
+	}
+	for _, term := range q.terms {
+		add(term, 1)
+	}
+	if r.weights.Rarity && !r.lexicalOnly() {
+		for _, term := range q.others {
+			add(term, 0)
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if err := AskTerms(c, words, terms, shares); err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, "recall_count_words"); err != nil {
+		return err
+	}
+	documents := map[string]float64{} // by term
+	var population float64
+	err := c.Each(ctx, "recall_rarity", func(rows *sql.Rows) error {
+		var word int
+		var n, of float64
+		err := rows.Scan(&word, &n, &of)
+		if word < 0 {
+			population = of
+		} else {
+			documents[terms[word]] = n
+		}
+		return err
+	})
+	idf := func(n float64) float64 { return math.Log(1 + (population-n+0.5)/(n+0.5)) }
+	q.rarity = func(word string) float64 {
+		return min(max(idf(documents[q.termOf[word]])/idf(0), 0), 1)
+	}
+	return err
+}
+
+// AskTerms puts terms into the table that the index is asked from.
+func AskTerms(c *duck.Conn, words []int32, terms []string, shares []float64) error {
+	rows := make([][]driver.Value, len(terms))
+	for i := range terms {
+		rows[i] = []driver.Value{words[i], terms[i], shares[i]}
+	}
+	return c.AppendTemp("asked_terms", rows...)
+}
+
+// embed makes the question's vector, with no transaction open. A model that fails leaves a recall of words, unless the mode was
+// asked for by name.
+func (r *recall) embed(ctx context.Context) error {
+	if r.lexicalOnly() {
+		return nil
+	}
+	r.step = "embed"
+	start := time.Now()
+	embedder := r.recaller.opts.Embedder
+	var rarity func(string) float64
+	if r.weights.Rarity {
+		rarity = r.question.rarity
+	}
+	v, err := embedder.EmbedQuery(ctx, r.query.Text, rarity)
+	if err == nil {
+		v, err = index.Unit(v, embedder.Dims())
+	}
+	r.result.Trace.Stages = append(r.result.Trace.Stages, Stage{Name: "embed", Duration: time.Since(start)})
+	switch {
+	case err == nil:
+		r.question.vector = v
+		return nil
+	case r.query.Mode != "" || ctx.Err() != nil || errors.Is(err, fault.ErrBadVector):
+		return fmt.Errorf("embed with %s: %w", embedder.Model(), err)
+	}
+	r.result.Mode = LexicalMode
+	r.result.Trace.Failure, r.result.Trace.Error = r.step, err.Error()
+	r.notice("the model failed, so this recall went by words alone: %v", err)
+	return nil
+}
+
+// ask puts related words and the vector beside what is asked, and fetches what only the backend fts has.
+func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
+	byWords := len(q.terms) > 0 && r.result.Mode != VectorMode
+	if byWords {
+		if words, terms, shares := q.related(r); len(words) > 0 {
+			if err := AskTerms(c, words, terms, shares); err != nil {
+				return err
+			}
+		}
+		ready, notice, err := r.recaller.index.FtsReady(ctx, c)
+		if err != nil {
+			return err
+		}
+		if notice != "" {
+			r.notice("%s", notice)
+		}
+		if ready {
+			if err := AskFTS(ctx, c, r.query.Kinds); err != nil {
+				return err
+			}
+		}
+	}
+	if r.result.Mode == VectorMode {
+		if err := c.ExecDDL(ctx, sqlfiles.Query("recall_clear_terms")); err != nil {
+			return err
+		}
+	}
+	return c.AppendTemp("asked_vector", []driver.Value{append([]float32{}, q.vector...), byWords, r.chance()})
+}
+
+// allChance is more than any cosine: without a model, what has no word, in its session neither, is there by chance.
+const allChance = 2
+
+// chance is the cosine that random text reaches, as the weights want it; 0 where the model does not know.
+func (r *recall) chance() float64 {
+	q := &r.question
+	switch {
+	case r.weights.Chance == 0:
+		return 0
+	case q.vector == nil:
+		return allChance
+	}
+	if m, ok := r.recaller.opts.Embedder.(setup.Chancy); ok {
+		return r.weights.Chance * m.Chance(q.sources)
+	}
+	return 0
+}
+
+// AskFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
+func AskFTS(ctx context.Context, c *duck.Conn, kinds []kinds.Kind) error {
+	duck.Kept[recallTables](c).filled = true
+	if _, err := c.Exec(ctx, "recall_ask_fts", sql.Named("kinds", duck.FilterArg(kinds))); err != nil {
+		return err
+	}
+	return c.ExecDDL(ctx, sqlfiles.Query("recall_by_fts"))
+}
+
+// commonest is the rarity below which a word, such as the name of one who speaks, needs no related ones.
+const commonest = 0.2
+
+// dated reports whether a word is one of those that name a period.
+func (q *question) dated(word string) bool {
+	return slices.ContainsFunc(q.periods, func(p text.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
+}
+
+// related gives the terms of related words, each with the number of the word that it is related to and its share in that word's
+// frequency: the square of their cosine, as far as the weights let it.
+func (q *question) related(r *recall) (words []int32, terms []string, shares []float64) {
+	if r.weights.Related == 0 || r.recaller.opts.Related == nil {
+		return nil, nil, nil
+	}
+	for i, source := range q.sources {
+		if q.rarity(source) < commonest || q.dated(source) {
+			continue
+		}
+		others, cosines := r.recaller.opts.Related(source)
+		seen := map[string]bool{q.terms[i]: true}
+		for j, other := range others {
+			for _, token := range r.recaller.index.Analyzer.QueryTokens(source + " " + other) { // beside a word that counts, one that does not is dropped
+				if !seen[token.Term] { // nearest first
+					seen[token.Term] = true
+					words, terms = append(words, int32(i)), append(terms, token.Term)
+					shares = append(shares, r.weights.Related*float64(cosines[j])*float64(cosines[j]))
+				}
+			}
+		}
+	}
+	return words, terms, shares
+}

@@ -1,0 +1,261 @@
+package recall
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/setup"
+)
+
+// Recall finds the documents that answer a question, best first: both channels with their neighbours, dates, speakers, fusion,
+// floors, light rerank, boosts, decay, noise and diversity, as the weights say (docs/recall.md). The result is never nil; with an
+// error it has the trace of what was done. When the model fails, a recall that did not name its mode goes on with words alone and
+// says so in Notices. Errors: ErrInvalid, ErrNotFound (weights, conversation), ErrNoEmbedder, ErrNoFTS, ErrBadVector.
+func (rc *Recaller) Recall(ctx context.Context, q Query) (*Result, error) {
+	start := time.Now()
+	r := &recall{recaller: rc, query: q.withDefaults(), result: &Result{}}
+	r.result.Trace.Query = q.Text
+	err := r.run(ctx)
+	r.result.Trace.Duration = time.Since(start)
+	if err != nil {
+		r.result.Trace.Failure, r.result.Trace.Error = r.step, err.Error()
+		return r.result, fmt.Errorf("recall: %w", err)
+	}
+	return r.result, nil
+}
+
+// recall is one recall on its way.
+type recall struct {
+	recaller *Recaller
+	query    Query
+	result   *Result
+	step     string // the stage under way
+	limit    int    // of the hits; several of those that are looked for may become one
+
+	weights       Weights
+	scopes        []string
+	conversations []string // ids
+	question      question
+	tags          []string
+	at            time.Time
+	candidates    []Candidate
+	gathered      gathered
+}
+
+func (r *recall) run(ctx context.Context) error {
+	goOn, err := r.settle()
+	if err != nil || !goOn {
+		return err
+	}
+	if r.limit = r.query.Limit; r.query.Lift != NoLift {
+		r.query.Limit = min(liftSpread*r.limit, MaxLimit)
+	}
+	if r.recaller.opts.Lexical == setup.FTSBackend {
+		r.step = "lexical"
+		if _, err := r.recaller.index.RefreshFTS(ctx, "lexical"); err != nil {
+			return err
+		}
+	}
+	// What is asked stands in tables of one connection, which therefore is kept while the model thinks; no transaction is open then.
+	return r.recaller.file.Lend(ctx, "read", func(c *duck.Conn) error {
+		done := false
+		defer func() {
+			if !done { // also after a panic: what the transaction had put into the tables is gone
+				duck.Kept[recallTables](c).recalls = 0
+			}
+		}()
+		if err := c.Reading(ctx, func() error { return r.ask(ctx, c) }); err != nil {
+			return err
+		}
+		if err := r.embed(ctx); err != nil {
+			return err
+		}
+		err := c.Reading(ctx, func() error {
+			if err := r.gather(ctx, c); err != nil {
+				return err
+			}
+			if err := r.rank(ctx, c); err != nil {
+				return err
+			}
+			if err := r.show(ctx, c); err != nil {
+				return err
+			}
+			if err := r.lift(ctx, c); err != nil {
+				return err
+			}
+			return r.explain(ctx, c)
+		})
+		done = err == nil
+		return err
+	})
+}
+
+func (r *recall) notice(format string, args ...any) {
+	r.result.Notices = append(r.result.Notices, fmt.Sprintf(format, args...))
+}
+
+// lexicalOnly reports whether no vector is asked.
+func (r *recall) lexicalOnly() bool { return r.result.Mode == LexicalMode }
+
+// everything is more candidates than there can be.
+const everything = 1 << 20
+
+// offers is how many candidates of gathering are wanted: where ranking changes nothing any more, those that will be hits.
+func (r *recall) offers() int {
+	if r.query.explains() || !r.settled() {
+		return everything
+	}
+	return r.query.Limit
+}
+
+// settled reports whether the order of fusion is final.
+func (r *recall) settled() bool {
+	return !slices.Contains(r.query.Kinds, kinds.Memory) && r.weights.settled() // a memory may have expired
+}
+
+// gather asks both channels and gives every candidate its signals.
+func (r *recall) gather(ctx context.Context, c *duck.Conn) error {
+	r.step = "gather"
+	start := time.Now()
+	if err := r.question.ask(ctx, c, r); err != nil {
+		return err
+	}
+	var all gathered
+	err := c.Each(ctx, "recall_candidates", func(rows *sql.Rows) error {
+		var v Candidate
+		defer func() { r.candidates = append(r.candidates, v) }()
+		return rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,
+			&v.ReplyScore, &v.Tells, &v.Asks, &v.Fused, duck.TextOf(&v.Dropped), &all.candidates, &all.vector, &all.lexical, &all.lowest, &all.highest,
+			&all.byChance, &all.lowestLeft, &all.highestLeft)
+	})
+	r.gathered = all
+	r.result.Trace.gathered(all, time.Since(start))
+	return err
+}
+
+// rank takes the candidates through the stages after fusion.
+func (r *recall) rank(ctx context.Context, c *duck.Conn) error {
+	r.step = "rank"
+	start := time.Now()
+	if r.offers() != everything || len(r.candidates) == 0 {
+		for i := range r.candidates {
+			r.candidates[i].settle()
+		}
+		r.result.Trace.settled(r.gathered, r.candidates)
+		return nil
+	}
+	duck.Kept[recallTables](c).filled = true
+	offered := make([][]driver.Value, len(r.candidates))
+	for i, v := range r.candidates {
+		offered[i] = []driver.Value{int32(i + 1), v.DocNo, v.Fused, duck.NullNumber(v.Cosine), duck.NullText(v.Dropped)}
+	}
+	if err := c.AppendTemp("offered", offered...); err != nil {
+		return err
+	}
+	ranked := make([]Candidate, 0, len(r.candidates))
+	err := c.Each(ctx, "recall_rank", func(rows *sql.Rows) error {
+		var position int
+		var v Candidate
+		var rank sql.NullInt64
+		err := rows.Scan(&position, &v.Reranked, &v.Recency, &v.Importance, &v.LengthNorm, &v.Composite, &v.Decayed, duck.TextOf(&v.Dropped), &v.Deferred, &rank)
+		if err != nil {
+			return err
+		}
+		ranked = append(ranked, r.candidates[position-1].ranked(v))
+		return nil
+	})
+	r.candidates = ranked
+	r.result.Trace.ranked(ranked, time.Since(start))
+	return err
+}
+
+// show completes the candidates that are wanted, and makes hits of those that are left.
+func (r *recall) show(ctx context.Context, c *duck.Conn) error {
+	r.step = "show"
+	wanted := r.candidates
+	if !r.query.Explain {
+		wanted = nil
+		for _, v := range r.candidates {
+			if v.Dropped == "" {
+				wanted = append(wanted, v)
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	docNos := make([]int32, len(wanted))
+	for i, v := range wanted {
+		docNos[i] = v.DocNo
+	}
+	hits, err := hitsOf(ctx, c, r.query.Kinds, docNos, r.query.Level)
+	if err != nil {
+		return err
+	}
+	now := r.recaller.file.Now() // later than what others wrote since the recall began
+	for i := range wanted {
+		v := &wanted[i]
+		h := hits[v.DocNo]
+		v.ID, v.Kind = h.ID, h.Kind
+		if v.Dropped == "" {
+			h.Score, h.Signals = v.Decayed, *v
+			r.result.Hits = append(r.result.Hits, h)
+			if h.CreatedAt.After(now) {
+				r.notice("%s is dated %s, which is still to come: it counts as new", h.ID, h.CreatedAt.Format(time.RFC3339))
+			}
+		}
+	}
+	if r.query.Explain {
+		r.result.Candidates = wanted
+	}
+	return nil
+}
+
+// hitsOf reads what is shown of documents, by their numbers.
+func hitsOf(ctx context.Context, c *duck.Conn, among []kinds.Kind, docNos []int32, level memory.Level) (map[int32]Hit, error) {
+	rows := make([][]driver.Value, len(docNos))
+	for i, docNo := range docNos {
+		rows[i] = []driver.Value{docNo}
+	}
+	if err := c.AppendTemp("shown", rows...); err != nil {
+		return nil, err
+	}
+	hits := map[int32]Hit{}
+	for kind, name := range map[kinds.Kind]string{kinds.Memory: "recall_memories", kinds.Message: "recall_messages", kinds.Summary: "recall_summaries"} {
+		if !slices.Contains(among, kind) {
+			continue
+		}
+		err := c.Each(ctx, name, func(rows *sql.Rows) error {
+			docNo, h, err := scanHit(rows, level)
+			hits[docNo] = h
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return hits, nil
+}
+
+// scanHit reads a row of the queries recall_memories, recall_messages and recall_summaries.
+func scanHit(rows *sql.Rows, level memory.Level) (docNo int32, h Hit, err error) {
+	var m memory.Memory
+	var caption string
+	var seq sql.NullInt64
+	err = rows.Scan(&docNo, &h.ID, &h.Kind, &h.Scope, duck.TextOf(&h.Category), duck.TextOf(&h.Tier), duck.TextOf(&h.ConversationID), &h.CreatedAt,
+		&m.Text, duck.TextOf(&m.L0), duck.TextOf(&m.L1), duck.TextOf(&m.L2), duck.TextOf(&h.Session), duck.TextOf(&h.Speaker), duck.TextOf(&h.Role), &seq, duck.TextOf(&caption))
+	h.Seq, h.Text = int(seq.Int64), m.Level(level)
+	if h.Kind != kinds.Memory {
+		if h.Text = m.Text; caption != "" {
+			h.Text += " [" + caption + "]"
+		}
+	}
+	return docNo, h, err
+}

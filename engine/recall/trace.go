@@ -1,0 +1,145 @@
+package recall
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/text"
+)
+
+// Trace is the record of one recall, step by step. It is filled as far as the recall got, also when it failed.
+type Trace struct {
+	Query        string        `json:"query"`
+	LexicalQuery string        `json:"lexical_query,omitempty"` // after expansion
+	Terms        []string      `json:"terms,omitempty"`         // what the index was asked
+	Tags         []string      `json:"tags,omitempty"`
+	Dates        []text.Period `json:"dates,omitempty"` // that the query names
+	Stages       []Stage       `json:"stages"`
+	Drops        []Drop        `json:"drops"` // largest first
+	Duration     time.Duration `json:"duration_ns"`
+	Failure      string        `json:"failure,omitempty"` // the stage that failed
+	Error        string        `json:"error,omitempty"`
+}
+
+// Stage is one step: how many documents came in and were left, and the range of their scores. Stages of one SQL statement share
+// its duration, which stands at the first of them.
+type Stage struct {
+	Name     string        `json:"name"`
+	Before   int           `json:"before"`
+	After    int           `json:"after"`
+	Lowest   float64       `json:"lowest"`
+	Highest  float64       `json:"highest"`
+	Duration time.Duration `json:"duration_ns"`
+}
+
+// Drop is what a stage took away.
+type Drop struct {
+	Stage   string `json:"stage"`
+	Before  int    `json:"before"`
+	After   int    `json:"after"`
+	Dropped int    `json:"dropped"`
+}
+
+// rankStages are the stages of the query recall_rank in their order, each with the score that it leaves a candidate.
+var rankStages = []struct {
+	name  string
+	score func(*Candidate) float64
+}{
+	{"chance", func(c *Candidate) float64 { return c.Fused }},
+	{"min_score", func(c *Candidate) float64 { return c.Fused }},
+	{"expired", func(c *Candidate) float64 { return c.Fused }},
+	{"rerank_window", func(c *Candidate) float64 { return c.Fused }},
+	{"rerank", func(c *Candidate) float64 { return c.Reranked }},
+	{"recency", func(c *Candidate) float64 { return c.Recency }},
+	{"importance", func(c *Candidate) float64 { return c.Importance }},
+	{"length_norm", func(c *Candidate) float64 { return c.LengthNorm }},
+	{"decay", func(c *Candidate) float64 { return c.Decayed }},
+	{"hard_min_score", func(c *Candidate) float64 { return c.Decayed }},
+	{"noise", func(c *Candidate) float64 { return c.Decayed }},
+	{"diversity", func(c *Candidate) float64 { return c.Decayed }},
+	{"limit", func(c *Candidate) float64 { return c.Decayed }},
+}
+
+// gathered is what the query recall_candidates says of all candidates.
+type gathered struct {
+	candidates, vector, lexical, byChance    int
+	lowest, highest, lowestLeft, highestLeft float64 // of all; of those that are not there by chance
+}
+
+// gathered records the stages of the query recall_candidates.
+func (t *Trace) gathered(all gathered, took time.Duration) {
+	t.Stages = append(t.Stages, Stage{Name: "vector", After: all.vector, Duration: took}, Stage{Name: "lexical", After: all.lexical},
+		Stage{Name: "fusion", Before: all.candidates, After: all.candidates, Lowest: all.lowest, Highest: all.highest})
+}
+
+// settled records the stages after fusion where only chance and the limit dropped anything.
+func (t *Trace) settled(all gathered, candidates []Candidate) {
+	left := all.candidates - all.byChance
+	for _, s := range rankStages {
+		entry := Stage{s.name, left, left, all.lowestLeft, all.highestLeft, 0}
+		switch s.name {
+		case "chance":
+			entry.Before = all.candidates
+		case "limit":
+			entry = stage(s.name, left, kept(candidates), s.score)
+		}
+		t.Stages = append(t.Stages, entry)
+		if dropped := entry.Before - entry.After; dropped > 0 {
+			t.Drops = append(t.Drops, Drop{s.name, entry.Before, entry.After, dropped})
+		}
+	}
+	t.sortDrops()
+}
+
+// kept gives the candidates that nothing dropped.
+func kept(candidates []Candidate) (left []Candidate) {
+	for _, c := range candidates {
+		if c.Dropped == "" {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// sortDrops puts the largest first; equal ones stay in the order of the stages.
+func (t *Trace) sortDrops() {
+	slices.SortStableFunc(t.Drops, func(a, b Drop) int { return b.Dropped - a.Dropped })
+}
+
+// ranked records the stages of the query recall_rank.
+func (t *Trace) ranked(candidates []Candidate, took time.Duration) {
+	left := candidates
+	for i, s := range rankStages {
+		before := len(left)
+		var kept []Candidate
+		for _, c := range left {
+			if c.Dropped != s.name {
+				kept = append(kept, c)
+			}
+		}
+		left = kept
+		entry := stage(s.name, before, left, s.score)
+		if i == 0 {
+			entry.Duration = took
+		}
+		t.Stages = append(t.Stages, entry)
+		if dropped := before - len(left); dropped > 0 {
+			t.Drops = append(t.Drops, Drop{s.name, before, len(left), dropped})
+		}
+	}
+	t.sortDrops()
+}
+
+func stage(name string, before int, left []Candidate, score func(*Candidate) float64) Stage {
+	s := Stage{Name: name, Before: before, After: len(left)}
+	for i := range left {
+		x := score(&left[i])
+		if i == 0 || x < s.Lowest {
+			s.Lowest = x
+		}
+		if i == 0 || x > s.Highest {
+			s.Highest = x
+		}
+	}
+	return s
+}
