@@ -37,7 +37,7 @@ var house = []struct{ of, may string }{
 	{"engine/internal/fault", ""},
 	{"engine/internal/door", "sql engine/internal/fault"},
 	{"engine/kinds", ""},
-	{"engine/ids", ""},
+	{"engine/ids", "engine/internal/fault"},
 	{"engine/llm", ""},
 	{"engine/prompts", ""},
 	{"engine/setup", "engine/internal/fault engine/ids engine/text"},

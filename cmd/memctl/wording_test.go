@@ -16,9 +16,13 @@ import (
 func TestWorded(t *testing.T) {
 	goName := regexp.MustCompile(`\bOptions\.[A-Z]\w*`)
 	forPrograms := map[string]bool{"Options.NewID": true, "Options.Now": true}
-	paths, err := filepath.Glob(filepath.Join("..", "..", "engine", "*.go"))
-	if err != nil {
-		t.Fatal(err)
+	var paths []string
+	for _, folder := range []string{"*", filepath.Join("*", "*"), filepath.Join("internal", "*", "*")} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "engine", folder+".go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, found...)
 	}
 	seen := 0
 	for _, path := range paths {

@@ -132,11 +132,6 @@ func (cp *Compactor) adoptSummary(ctx context.Context, c *duck.Conn, v *conversa
 
 // unfold lists all summaries that stand in the context before a position, and those below them.
 func (cp *Compactor) unfold(ctx context.Context, c *duck.Conn, conversationID string, before int) (all []string, err error) {
-	all = []string{}
-	err = c.Each(ctx, "context_summaries_before", func(rows *sql.Rows) error {
-		var id string
-		defer func() { all = append(all, id) }()
-		return rows.Scan(&id)
-	}, sql.Named("conversation_id", conversationID), sql.Named("before", int64(before)))
-	return all, err
+	found, err := duck.Column[string](ctx, c, "context_summaries_before", sql.Named("conversation_id", conversationID), sql.Named("before", int64(before)))
+	return append([]string{}, found...), err
 }

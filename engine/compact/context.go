@@ -39,11 +39,10 @@ func (cp *Compactor) Context(ctx context.Context, r ContextRequest) (all []Conte
 		if err != nil {
 			return err
 		}
-		return c.Each(ctx, "context_list", func(rows *sql.Rows) error {
-			var i ContextItem
-			defer func() { all = append(all, i) }()
+		all, err = duck.List(ctx, c, "context_list", func(rows *sql.Rows, i *ContextItem) error {
 			return rows.Scan(&i.Ordinal, &i.Position, &i.Kind, &i.Ref, &i.Tokens, &i.Depth, &i.Role, &i.Text, &i.EarliestAt, &i.LatestAt, &i.Messages)
 		}, sql.Named("conversation_id", v.ID))
+		return err
 	})
 	return all, err
 }

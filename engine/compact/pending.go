@@ -31,11 +31,10 @@ const (
 // Debts lists the conversations whose compaction was put off, oldest first.
 func (cp *Compactor) Debts(ctx context.Context) (all []Debt, err error) {
 	err = cp.file.Read(ctx, "debts", func(c *duck.Conn) error {
-		return c.Each(ctx, "debt_list", func(rows *sql.Rows) error {
-			var d Debt
-			defer func() { all = append(all, d) }()
+		all, err = duck.List(ctx, c, "debt_list", func(rows *sql.Rows, d *Debt) error {
 			return rows.Scan(&d.ConversationID, &d.Reason, &d.Budget, &d.RequestedAt, &d.Attempts, duck.TimeOf(&d.NextAttemptAt), duck.TextOf(&d.LastError))
 		})
+		return err
 	})
 	return all, err
 }

@@ -59,8 +59,11 @@ func knownMessages(ctx context.Context, c *duck.Conn, v *conversation.Conversati
 	known := map[string]bool{}
 	err := c.Each(ctx, "messages_known", func(rows *sql.Rows) error {
 		var id string
-		defer func() { known[id] = true }()
-		return rows.Scan(&id)
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		known[id] = true
+		return nil
 	}, sql.Named("conversation_id", v.ID), sql.Named("ids", ids))
 	for _, id := range ids {
 		if err == nil && !known[id] {
@@ -138,11 +141,13 @@ func (cp *Compactor) purgeMessages(ctx context.Context, c *duck.Conn, v *convers
 		return err
 	}
 	done.Messages += len(ids)
-	if err := duck.Collect(ctx, c, "payloads_of_messages", &done.payloads, sql.Named("ids", ids)); err != nil {
+	payloads, err := duck.Column[string](ctx, c, "payloads_of_messages", sql.Named("ids", ids))
+	if err != nil {
 		return err
 	}
-	var above []string
-	if err := duck.Collect(ctx, c, "summaries_over_messages", &above, sql.Named("ids", ids)); err != nil {
+	done.payloads = append(done.payloads, payloads...)
+	above, err := duck.Column[string](ctx, c, "summaries_over_messages", sql.Named("ids", ids))
+	if err != nil {
 		return err
 	}
 	if err := cp.index.LeaveWords(ctx, c, done.words, map[kinds.Kind][]string{kinds.Message: ids, kinds.Summary: above}); err != nil {
@@ -171,8 +176,8 @@ func (cp *Compactor) purgeMessages(ctx context.Context, c *duck.Conn, v *convers
 // mendSummaries makes summaries true again that have lost sources; ids are they and all above them, the lowest first.
 func (cp *Compactor) mendSummaries(ctx context.Context, c *duck.Conn, v *conversation.Conversation, ids []string, done *purging) error {
 	for {
-		var empty []string
-		if err := duck.Collect(ctx, c, "summaries_of_nothing", &empty, sql.Named("conversation_id", v.ID)); err != nil {
+		empty, err := duck.Column[string](ctx, c, "summaries_of_nothing", sql.Named("conversation_id", v.ID))
+		if err != nil {
 			return err
 		}
 		if len(empty) == 0 {

@@ -30,7 +30,7 @@ func (cp *Compactor) PurgeConversation(ctx context.Context, name, agent string) 
 			return err
 		}
 		done.Messages = len(ids)
-		if err := duck.Collect(ctx, c, "payloads_of_messages", &done.payloads, sql.Named("ids", ids)); err != nil {
+		if done.payloads, err = duck.Column[string](ctx, c, "payloads_of_messages", sql.Named("ids", ids)); err != nil {
 			return err
 		}
 		numbers, owners := map[kinds.Kind][]int32{}, map[kinds.Kind][]string{}
@@ -38,8 +38,9 @@ func (cp *Compactor) PurgeConversation(ctx context.Context, name, agent string) 
 			var no int32
 			var kind kinds.Kind
 			var owner string
-			defer func() { numbers[kind], owners[kind] = append(numbers[kind], no), append(owners[kind], owner) }()
-			return rows.Scan(&no, &kind, &owner)
+			err := rows.Scan(&no, &kind, &owner)
+			numbers[kind], owners[kind] = append(numbers[kind], no), append(owners[kind], owner)
+			return err
 		}, of)
 		if err != nil {
 			return err

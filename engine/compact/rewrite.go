@@ -134,22 +134,16 @@ func (cp *Compactor) findSummary(ctx context.Context, c *duck.Conn, id, agent st
 	}
 	if s == nil && len(id) >= ids.MinShort {
 		scopes, _ := cp.scopes.Now().ForReading(agent, nil)
-		var ids []string
-		err := c.Each(ctx, "summary_ending", func(rows *sql.Rows) error {
-			var id string
-			defer func() { ids = append(ids, id) }()
-			return rows.Scan(&id)
-		}, sql.Named("ending", id), sql.Named("scopes", duck.ListArg(scopes)))
+		found, err := duck.Column[string](ctx, c, "summary_ending", sql.Named("ending", id), sql.Named("scopes", duck.ListArg(scopes)))
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(ids) > 1 {
-			return nil, nil, fmt.Errorf("%w: %s fits %s; give more of it", fault.ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
+		whole, err := ids.One("summary", id, found, ids.Itself)
+		if err != nil {
+			return nil, nil, err
 		}
-		if len(ids) == 1 {
-			if s, _, err = SummaryByID(ctx, c, ids[0]); err != nil {
-				return nil, nil, err
-			}
+		if s, _, err = SummaryByID(ctx, c, whole); err != nil {
+			return nil, nil, err
 		}
 	}
 	if s != nil {
@@ -161,7 +155,7 @@ func (cp *Compactor) findSummary(ctx context.Context, c *duck.Conn, id, agent st
 			return nil, nil, err
 		}
 	}
-	return nil, nil, fmt.Errorf("%w: summary %s; give the whole id, or its ending of %d characters or more", fault.ErrNotFound, fault.Quote(id), ids.MinShort)
+	return nil, nil, ids.NotFound("summary", id)
 }
 
 // sourcesInput reads what a summary was made from, to make it anew.
@@ -205,7 +199,7 @@ func (cp *Compactor) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retri
 		return result, fmt.Errorf("retry fallbacks: %w", fault.ErrNoLLM)
 	}
 	var ids []string
-	err := cp.file.Read(ctx, "retry fallbacks", func(c *duck.Conn) error {
+	err := cp.file.Read(ctx, "retry fallbacks", func(c *duck.Conn) (err error) {
 		var conversation any
 		if r.Conversation != "" {
 			v, err := cp.conversations.Readable(ctx, c, r.Conversation, r.Agent)
@@ -215,11 +209,8 @@ func (cp *Compactor) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retri
 			conversation = v.ID
 		}
 		scopes, _ := cp.scopes.Now().ForReading(r.Agent, nil)
-		return c.Each(ctx, "summary_fallbacks", func(rows *sql.Rows) error {
-			var id string
-			defer func() { ids = append(ids, id) }()
-			return rows.Scan(&id)
-		}, sql.Named("conversation_id", conversation), sql.Named("scopes", duck.ListArg(scopes)))
+		ids, err = duck.Column[string](ctx, c, "summary_fallbacks", sql.Named("conversation_id", conversation), sql.Named("scopes", duck.ListArg(scopes)))
+		return err
 	})
 	if err != nil {
 		return result, err

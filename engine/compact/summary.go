@@ -116,9 +116,7 @@ func SummaryAlone(ctx context.Context, c *duck.Conn, id string) (s *Summary, doc
 
 // sourcesOf lists what a summary was made from.
 func sourcesOf(ctx context.Context, c *duck.Conn, id string) (all []Source, err error) {
-	err = c.Each(ctx, "summary_sources", func(rows *sql.Rows) error {
-		var s Source
-		defer func() { all = append(all, s) }()
+	all, err = duck.List(ctx, c, "summary_sources", func(rows *sql.Rows, s *Source) error {
 		return rows.Scan(&s.Kind, &s.ID)
 	}, sql.Named("summary_id", id))
 	return all, err

@@ -246,8 +246,11 @@ func knownKeys(ctx context.Context, c *duck.Conn, conversationID string, message
 	return known, c.Each(ctx, query, func(rows *sql.Rows) error {
 		var id, key string
 		var seq int
-		defer func() { known[key] = id }()
-		return rows.Scan(&id, &key, &seq)
+		if err := rows.Scan(&id, &key, &seq); err != nil {
+			return err
+		}
+		known[key] = id
+		return nil
 	}, sql.Named("conversation_id", conversationID), arg)
 }
 

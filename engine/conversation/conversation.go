@@ -280,13 +280,12 @@ func (cs *Store) makeConversation(ctx context.Context, c *duck.Conn, r AppendReq
 func (cs *Store) Conversations(ctx context.Context, agent string) ([]Conversation, error) {
 	scopes, _ := cs.scopes.Now().ForReading(agent, nil)
 	var all []Conversation
-	err := cs.file.Read(ctx, "conversations", func(c *duck.Conn) error {
-		return c.Each(ctx, "conversation_list", func(rows *sql.Rows) error {
-			var v Conversation
-			defer func() { all = append(all, v) }()
+	err := cs.file.Read(ctx, "conversations", func(c *duck.Conn) (err error) {
+		all, err = duck.List(ctx, c, "conversation_list", func(rows *sql.Rows, v *Conversation) error {
 			return rows.Scan(&v.ID, &v.Name, &v.Scope, duck.TextOf(&v.Title), &v.CreatedAt, &v.Messages, duck.TimeOf(&v.LastSaidAt), duck.TextOf(&v.SessionKey),
 				duck.TextOf(&v.SessionID), duck.TextOf(&v.ParentID), &v.Active, duck.TimeOf(&v.ArchivedAt), duck.TextOf(&v.ArchiveCause), &v.Estimator)
 		}, sql.Named("scopes", duck.ListArg(scopes)))
+		return err
 	})
 	return all, err
 }

@@ -27,11 +27,10 @@ type Cursor struct {
 // Cursors lists all of them by path.
 func (cs *Store) Cursors(ctx context.Context) (all []Cursor, err error) {
 	err = cs.file.Read(ctx, "cursors", func(c *duck.Conn) error {
-		return c.Each(ctx, "cursor_list", func(rows *sql.Rows) error {
-			var v Cursor
-			defer func() { all = append(all, v) }()
+		all, err = duck.List(ctx, c, "cursor_list", func(rows *sql.Rows, v *Cursor) error {
 			return rows.Scan(&v.Path, &v.Host, duck.TextOf(&v.ConversationID), &v.FileID, &v.FirstLine, &v.Bytes, &v.Lines, &v.Skipped, &v.ReadAt, duck.TimeOf(&v.IngestedAt))
 		})
+		return err
 	})
 	return all, err
 }

@@ -40,8 +40,11 @@ func (cs *Store) pruneHeartbeats(ctx context.Context, c *duck.Conn, conversation
 	err = c.Each(ctx, "heartbeat_turns", func(rows *sql.Rows) error {
 		var id string
 		var no int32
-		defer func() { ids, numbers = append(ids, id), append(numbers, no) }()
-		return rows.Scan(&id, &no)
+		if err := rows.Scan(&id, &no); err != nil {
+			return err
+		}
+		ids, numbers = append(ids, id), append(numbers, no)
+		return nil
 	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)))
 	if err != nil || len(ids) == 0 {
 		return nil, err

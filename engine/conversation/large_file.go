@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -82,19 +81,10 @@ func (cs *Store) FindLargeFile(ctx context.Context, c *duck.Conn, id, agent stri
 		}
 		return err
 	}, sql.Named("id", id), sql.Named("shortest", int64(ids.MinShort)))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case len(found) == 0:
-		return nil, fmt.Errorf("%w: large file %s; give the whole id, or its ending of %d characters or more", fault.ErrNotFound, fault.Quote(id), ids.MinShort)
-	case len(found) > 1 && found[0].ID != id:
-		var ids []string
-		for _, f := range found {
-			ids = append(ids, f.ID)
-		}
-		return nil, fmt.Errorf("%w: %s fits %s; give more of it", fault.ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
 	}
-	return found[0], nil
+	return ids.One("large file", id, found, func(f *LargeFile) string { return f.ID })
 }
 
 // ReadLargeFileRequest names a piece of a large file: by bytes, or by lines.

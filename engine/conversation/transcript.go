@@ -38,8 +38,11 @@ func (cs *Store) KnownKeys(ctx context.Context, keys []string, agent string) (ma
 		return c.Each(ctx, "key_known", func(rows *sql.Rows) error {
 			var key string
 			var k KnownKey
-			defer func() { known[key] = k }()
-			return rows.Scan(&key, &k.ConversationID, &k.ID, duck.TextOf(&k.SetAside), duck.TimeOf(&k.SaidAt))
+			if err := rows.Scan(&key, &k.ConversationID, &k.ID, duck.TextOf(&k.SetAside), duck.TimeOf(&k.SaidAt)); err != nil {
+				return err
+			}
+			known[key] = k
+			return nil
 		}, sql.Named("keys", keys), sql.Named("scopes", duck.ListArg(scopes)))
 	})
 	return known, err
@@ -81,11 +84,7 @@ func (cs *Store) leaveBranch(ctx context.Context, c *duck.Conn, conversationID s
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	err := c.Each(ctx, "branch_left", func(rows *sql.Rows) error {
-		var id string
-		defer func() { ids = append(ids, id) }()
-		return rows.Scan(&id)
-	}, sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
+	ids, err := duck.Column[string](ctx, c, "branch_left", sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}

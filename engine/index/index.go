@@ -205,12 +205,8 @@ func (ix *Index) forget() {
 // NextDocNos takes n new numbers. The caller is in a write transaction, and has the writer's lock, which owns the reserve.
 func (ix *Index) NextDocNos(ctx context.Context, c *duck.Conn, n int) ([]int32, error) {
 	if len(ix.reserved) < n {
-		ix.reserved = nil
-		err := c.Each(ctx, "doc_nos_next", func(rows *sql.Rows) error {
-			var no int32
-			defer func() { ix.reserved = append(ix.reserved, no) }()
-			return rows.Scan(&no)
-		}, sql.Named("n", int64(max(n, reserve))))
+		var err error
+		ix.reserved, err = duck.Column[int32](ctx, c, "doc_nos_next", sql.Named("n", int64(max(n, reserve))))
 		if err != nil {
 			return nil, err
 		}

@@ -72,16 +72,23 @@ func (ix *Index) nobodyWrites(ctx context.Context, c *duck.Conn, l Leaving) ([]s
 	err := c.Each(ctx, "surfaces_known", func(rows *sql.Rows) error {
 		var surface string
 		var term int32
-		defer func() { left[surface] = term }()
-		return rows.Scan(&surface, &term)
+		if err := rows.Scan(&surface, &term); err != nil {
+			return err
+		}
+		left[surface] = term
+		return nil
 	}, sql.Named("surfaces", slices.Collect(maps.Keys(l))))
 	for after := int32(0); err == nil && len(left) > 0; {
 		owners, read := map[kinds.Kind][]string{}, 0
 		err = c.Each(ctx, "documents_with_terms", func(rows *sql.Rows) error {
 			var kind kinds.Kind
 			var id string
-			defer func() { owners[kind] = append(owners[kind], id); read++ }()
-			return rows.Scan(&after, &kind, &id)
+			if err := rows.Scan(&after, &kind, &id); err != nil {
+				return err
+			}
+			owners[kind] = append(owners[kind], id)
+			read++
+			return nil
 		}, sql.Named("term_nos", slices.Compact(slices.Sorted(maps.Values(left)))), sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
 		if err == nil && read == 0 {
 			break

@@ -124,8 +124,11 @@ func (ix *Index) missing(ctx context.Context, table string, after int32) (docs [
 	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
 		err := c.EachIn(ctx, table, "vectors_missing", func(rows *sql.Rows) error {
 			d := &Document{}
-			defer func() { docs = append(docs, d) }()
-			return rows.Scan(&d.No, &d.Kind, &d.OwnerID)
+			if err := rows.Scan(&d.No, &d.Kind, &d.OwnerID); err != nil {
+				return err
+			}
+			docs = append(docs, d)
+			return nil
 		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
 		if err == nil {
 			texts, err = ix.embeddedTexts(ctx, c, docs)
@@ -163,8 +166,11 @@ func (ix *Index) insertWanted(ctx context.Context, c *duck.Conn, m Model, docs [
 	wanted := map[int32]bool{}
 	err := c.EachIn(ctx, m.Table(), "vectors_wanted", func(rows *sql.Rows) error {
 		var no int32
-		defer func() { wanted[no] = true }()
-		return rows.Scan(&no)
+		if err := rows.Scan(&no); err != nil {
+			return err
+		}
+		wanted[no] = true
+		return nil
 	}, sql.Named("doc_nos", numbers))
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func (ts *Tools) describeNamed(ctx context.Context, c *duck.Conn, d *Description
 		if d.Manifest, err = manifest(ctx, c, n.id, cap); err != nil {
 			return err
 		}
-		if d.ConsumedBy, err = duck.IDList(ctx, c, "consumed_by", sql.Named("id", n.id)); err != nil {
+		if d.ConsumedBy, err = duck.Column[string](ctx, c, "consumed_by", sql.Named("id", n.id)); err != nil {
 			return err
 		}
 		return d.place(ctx, c, n)
@@ -145,7 +145,7 @@ func (ts *Tools) describeNamed(ctx context.Context, c *duck.Conn, d *Description
 
 // place says where a message or summary stands.
 func (d *Description) place(ctx context.Context, c *duck.Conn, n *named) (err error) {
-	if d.Above, err = duck.IDList(ctx, c, "summaries_above", sql.Named("id", n.id)); err != nil {
+	if d.Above, err = duck.Column[string](ctx, c, "summaries_above", sql.Named("id", n.id)); err != nil {
 		return err
 	}
 	_, err = c.One(ctx, "in_context", []any{&d.InContext}, sql.Named("conversation_id", n.conversationID), sql.Named("id", n.id))

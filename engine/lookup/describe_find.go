@@ -52,15 +52,8 @@ func (ts *Tools) lookUp(ctx context.Context, c *duck.Conn, id, agent string) (*n
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 1 || len(found) > 1 && found[0].id == id {
-			return found[0], nil
-		}
-		if len(found) > 1 {
-			ids := make([]string, len(found))
-			for i, n := range found {
-				ids[i] = n.id
-			}
-			return nil, fmt.Errorf("%w: %s fits %s; give more of it", fault.ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
+		if len(found) > 0 {
+			return ids.One("", id, found, func(n *named) string { return n.id })
 		}
 	}
 	return nil, fmt.Errorf("%w: %s; an id is mem_, msg_, sum_, file_ or conv_ and what follows it, whole, or the last %d characters or more of that",

@@ -217,7 +217,7 @@ func (x *expansion) messages(ctx context.Context, c *duck.Conn, s *compact.Summa
 
 // sources reads the messages that a leaf was made from, in pieces, as far as there is room for them and one more.
 func (x *expansion) sources(ctx context.Context, c *duck.Conn, s *compact.Summary) (all []*conversation.Message, err error) {
-	ids, err := duck.IDList(ctx, c, "expand_sources", sql.Named("summary_id", s.ID))
+	ids, err := duck.Column[string](ctx, c, "expand_sources", sql.Named("summary_id", s.ID))
 	if err != nil {
 		return nil, err
 	}

@@ -138,8 +138,11 @@ func (x *inquiry) beside(ctx context.Context, c *duck.Conn) error {
 	err := c.Each(ctx, "expand_beside", func(rows *sql.Rows) error {
 		var id string
 		var p place
-		defer func() { at[p] = id }()
-		return rows.Scan(&id, &p.conversation, &p.seq)
+		if err := rows.Scan(&id, &p.conversation, &p.seq); err != nil {
+			return err
+		}
+		at[p] = id
+		return nil
 	}, sql.Named("conversations", conversations), sql.Named("seqs", seqs))
 	if err != nil {
 		return err
@@ -182,7 +185,7 @@ func (x *inquiry) read(ctx context.Context, c *duck.Conn, some []Excerpt) error 
 		ids[i], at[excerpt.Message.ID] = excerpt.Message.ID, i
 		some[i].Message = nil
 	}
-	shown, err := duck.IDList(ctx, c, "expand_shown", sql.Named("ids", ids))
+	shown, err := duck.Column[string](ctx, c, "expand_shown", sql.Named("ids", ids))
 	if err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func (h *heldGrant) covers(ctx context.Context, c *duck.Conn, asked []*named) er
 				return err
 			}
 		}
-		above, err := duck.IDList(ctx, c, "summaries_above", sql.Named("id", of))
+		above, err := duck.Column[string](ctx, c, "summaries_above", sql.Named("id", of))
 		if err != nil {
 			return err
 		}

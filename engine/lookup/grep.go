@@ -241,7 +241,7 @@ func (g *grep) settle(ctx context.Context, c *duck.Conn) error {
 	g.scopes, _ = ts.scopes.Now().ForReading(r.Agent, nil)
 	if r.AllConversations {
 		g.everywhere = g.scopes == nil
-		ids, err := duck.IDList(ctx, c, "grep_conversations", sql.Named("scopes", duck.ListArg(g.scopes)))
+		ids, err := duck.Column[string](ctx, c, "grep_conversations", sql.Named("scopes", duck.ListArg(g.scopes)))
 		g.conversations = append([]string{}, ids...)
 		return err
 	}

@@ -83,10 +83,7 @@ func (g *grep) messagesByRegex(ctx context.Context, c *duck.Conn, asked []any) e
 		from, to int32
 		newest   time.Time
 	}
-	var slicesOf []slice
-	err := c.Each(ctx, "grep_slices", func(rows *sql.Rows) error {
-		var s slice
-		defer func() { slicesOf = append(slicesOf, s) }()
+	slicesOf, err := duck.List(ctx, c, "grep_slices", func(rows *sql.Rows, s *slice) error {
 		return rows.Scan(&s.from, &s.to, &s.newest)
 	}, asked...)
 	if err != nil {
@@ -122,11 +119,9 @@ func (g *grep) messagesByRegex(ctx context.Context, c *duck.Conn, asked []any) e
 func (g *grep) take(ctx context.Context, c *duck.Conn, kind kinds.Kind, query string, args []any) (times []time.Time, err error) {
 	limit := g.request.Limit
 	for skip, fit := 0, 0; fit < limit; skip += limit {
-		var some []candidateHit
-		err = c.Each(ctx, query, func(rows *sql.Rows) error {
-			h := candidateHit{kind: kind}
-			defer func() { some = append(some, h) }()
+		some, err := duck.List(ctx, c, query, func(rows *sql.Rows, h *candidateHit) error {
 			var at time.Time
+			h.kind = kind
 			return rows.Scan(&h.docNo, &at)
 		}, append(slices.Clip(args), sql.Named("skip", int64(skip)))...)
 		if err != nil {

@@ -224,9 +224,7 @@ func (g *grep) rank(ctx context.Context, c *duck.Conn, page int) (all []candidat
 	if err != nil {
 		return nil, err
 	}
-	err = c.Each(ctx, "grep_rank", func(rows *sql.Rows) error {
-		var h candidateHit
-		defer func() { all = append(all, h) }()
+	all, err = duck.List(ctx, c, "grep_rank", func(rows *sql.Rows, h *candidateHit) error {
 		return rows.Scan(&h.docNo, &h.kind, &h.score, &h.mask)
 	})
 	return all, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/ids"
@@ -54,26 +53,20 @@ func (ms *Store) find(ctx context.Context, c *duck.Conn, id, agent string) (*Mem
 	scopes := ms.scopes.Now()
 	if m == nil && len(id) >= ids.MinShort {
 		visible, _ := scopes.ForReading(agent, nil)
-		var ids []string
-		err := c.Each(ctx, "memory_ending", func(rows *sql.Rows) error {
-			var id string
-			defer func() { ids = append(ids, id) }()
-			return rows.Scan(&id)
-		}, sql.Named("ending", id), sql.Named("scopes", duck.ListArg(visible)))
+		found, err := duck.Column[string](ctx, c, "memory_ending", sql.Named("ending", id), sql.Named("scopes", duck.ListArg(visible)))
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(ids) > 1 {
-			return nil, 0, fmt.Errorf("%w: %s fits %s; give more of it", fault.ErrAmbiguous, fault.Quote(id), strings.Join(ids, ", "))
+		whole, err := ids.One("memory", id, found, ids.Itself)
+		if err != nil {
+			return nil, 0, err
 		}
-		if len(ids) == 1 {
-			if m, docNo, err = MemoryByID(ctx, c, ids[0]); err != nil {
-				return nil, 0, err
-			}
+		if m, docNo, err = MemoryByID(ctx, c, whole); err != nil {
+			return nil, 0, err
 		}
 	}
 	if m == nil || !scopes.Sees(agent, m.Scope) {
-		return nil, 0, fmt.Errorf("%w: memory %s; give the whole id, or its ending of %d characters or more", fault.ErrNotFound, fault.Quote(id), ids.MinShort)
+		return nil, 0, ids.NotFound("memory", id)
 	}
 	return m, docNo, nil
 }

@@ -293,8 +293,11 @@ func (ms *Store) known(ctx context.Context, c *duck.Conn, drafts []*draft) (map[
 	if len(ids) > 0 {
 		err := c.Each(ctx, "memory_taken", func(rows *sql.Rows) error {
 			var id string
-			defer func() { known[idSlot(id)] = id }()
-			return rows.Scan(&id)
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			known[idSlot(id)] = id
+			return nil
 		}, sql.Named("ids", ids))
 		if err != nil {
 			return nil, err
@@ -303,8 +306,11 @@ func (ms *Store) known(ctx context.Context, c *duck.Conn, drafts []*draft) (map[
 	look := func(query string, of func(value, scope string) slot, args ...any) error {
 		return c.Each(ctx, query, func(rows *sql.Rows) error {
 			var id, value, scope string
-			defer func() { known[of(value, scope)] = id }()
-			return rows.Scan(&id, &value, &scope)
+			if err := rows.Scan(&id, &value, &scope); err != nil {
+				return err
+			}
+			known[of(value, scope)] = id
+			return nil
 		}, args...)
 	}
 	if len(keys) > 0 {
@@ -320,8 +326,11 @@ func (ms *Store) known(ctx context.Context, c *duck.Conn, drafts []*draft) (map[
 	if len(restated) > 0 {
 		err := c.Each(ctx, "memory_said", func(rows *sql.Rows) error {
 			var m Memory
-			defer func() { known[saidSlot(&m, false)], known[saidSlot(&m, true)] = m.ID, m.ID }()
-			return rows.Scan(&m.ID, &m.Text, &m.Scope, duck.TextOf(&m.Category), &m.CreatedAt)
+			if err := rows.Scan(&m.ID, &m.Text, &m.Scope, duck.TextOf(&m.Category), &m.CreatedAt); err != nil {
+				return err
+			}
+			known[saidSlot(&m, false)], known[saidSlot(&m, true)] = m.ID, m.ID
+			return nil
 		}, sql.Named("texts", restated))
 		if err != nil {
 			return nil, err

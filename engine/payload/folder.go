@@ -98,8 +98,11 @@ func (ct *Contents) CheckPayloadFiles(ctx context.Context, remove bool) (*Files,
 		err := c.Each(ctx, "payloads_apart", func(rows *sql.Rows) error {
 			var name string
 			var size int64
-			defer func() { wanted[name] = size }()
-			return rows.Scan(&name, &size)
+			if err := rows.Scan(&name, &size); err != nil {
+				return err
+			}
+			wanted[name] = size
+			return nil
 		})
 		if err != nil {
 			return err
@@ -153,8 +156,11 @@ func (ct *Contents) AlteredFiles(ctx context.Context, missing []string) (altered
 		return c.Each(ctx, "payloads_apart", func(rows *sql.Rows) error {
 			var name string
 			var size int64
-			defer func() { names = append(names, name) }()
-			return rows.Scan(&name, &size)
+			if err := rows.Scan(&name, &size); err != nil {
+				return err
+			}
+			names = append(names, name)
+			return nil
 		})
 	})
 	for _, name := range names {

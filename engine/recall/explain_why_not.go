@@ -69,26 +69,16 @@ type missed struct {
 func (x *explanation) find(ctx context.Context) (*missed, error) {
 	q := x.query
 	visible, _ := x.recaller.scopes.Now().ForReading(q.Agent, nil)
-	var all []*missed
-	err := x.c.Each(ctx, "explain_find", func(rows *sql.Rows) error {
-		var m missed
-		defer func() { all = append(all, &m) }()
+	all, err := duck.List(ctx, x.c, "explain_find", func(rows *sql.Rows, to **missed) error {
+		m := &missed{}
+		*to = m
 		return rows.Scan(&m.docNo, &m.id, &m.kind, &m.scope, duck.TextOf(&m.conversation), duck.TextOf(&m.category), duck.TextOf(&m.tier), &m.created, &m.begins,
 			duck.TimeOf(&m.invalidated), duck.TextOf(&m.supersededBy), duck.TimeOf(&m.until), duck.TimeOf(&m.gone), duck.TextOf(&m.reason), duck.TextOf(&m.state))
 	}, sql.Named("id", q.WhyNot), sql.Named("shortest", int32(ids.MinShort)), sql.Named("scopes", duck.ListArg(visible)))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case len(all) == 0:
-		return nil, fmt.Errorf("%w: document %s; give the whole id, or its ending of %d characters or more", fault.ErrNotFound, fault.Quote(q.WhyNot), ids.MinShort)
-	case len(all) > 1 && all[0].id != q.WhyNot:
-		ids := make([]string, len(all))
-		for i, m := range all {
-			ids[i] = m.id
-		}
-		return nil, fmt.Errorf("%w: %s fits %s; give more of it", fault.ErrAmbiguous, fault.Quote(q.WhyNot), strings.Join(ids, ", "))
 	}
-	return all[0], nil
+	return ids.One("document", q.WhyNot, all, func(m *missed) string { return m.id })
 }
 
 // whyNot follows the missed document through the stages.

@@ -115,12 +115,13 @@ func (r *recall) above(ctx context.Context, c *duck.Conn) (map[string]*above, er
 	err := c.Each(ctx, "lift_to_"+string(r.query.Lift), func(rows *sql.Rows) error {
 		var id string
 		a := &above{of: Lifted{To: r.query.Lift}}
-		defer func() { tops[id] = a }()
-		err := rows.Scan(&id, &a.key, &a.docNo, &a.of.FirstSeq, &a.of.LastSeq)
-		if !slices.Contains(docNos, a.docNo) {
+		if err := rows.Scan(&id, &a.key, &a.docNo, &a.of.FirstSeq, &a.of.LastSeq); err != nil {
+			return err
+		}
+		if tops[id] = a; !slices.Contains(docNos, a.docNo) {
 			docNos = append(docNos, a.docNo)
 		}
-		return err
+		return nil
 	}, sql.Named("ids", ids))
 	if err != nil || r.query.Lift != LiftToSummary || len(docNos) == 0 {
 		return tops, err

@@ -128,9 +128,8 @@ func (r *recall) gather(ctx context.Context, c *duck.Conn) error {
 		return err
 	}
 	var all gathered
-	err := c.Each(ctx, "recall_candidates", func(rows *sql.Rows) error {
-		var v Candidate
-		defer func() { r.candidates = append(r.candidates, v) }()
+	var err error
+	r.candidates, err = duck.List(ctx, c, "recall_candidates", func(rows *sql.Rows, v *Candidate) error {
 		return rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,
 			&v.ReplyScore, &v.Tells, &v.Asks, &v.Fused, duck.TextOf(&v.Dropped), &all.candidates, &all.vector, &all.lexical, &all.lowest, &all.highest,
 			&all.byChance, &all.lowestLeft, &all.highestLeft)

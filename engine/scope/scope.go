@@ -21,7 +21,7 @@ func (g *Registry) UnusedScopes(ctx context.Context, scopes []string) (unused []
 		return nil, fmt.Errorf("unused scopes: %w", err)
 	}
 	err = g.file.Read(ctx, "unused scopes", func(c *duck.Conn) error {
-		unused, err = duck.IDList(ctx, c, "scopes_unused", sql.Named("scopes", scopes))
+		unused, err = duck.Column[string](ctx, c, "scopes_unused", sql.Named("scopes", scopes))
 		return err
 	})
 	return unused, err

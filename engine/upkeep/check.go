@@ -50,8 +50,11 @@ func (u *Upkeep) checkRows(ctx context.Context) (faults []Fault, err error) {
 		for _, name := range checks {
 			err := c.Each(ctx, name, func(rows *sql.Rows) error {
 				var f Fault
-				defer func() { faults = append(faults, f) }()
-				return rows.Scan(&f.Fault, &f.Subject)
+				if err := rows.Scan(&f.Fault, &f.Subject); err != nil {
+					return err
+				}
+				faults = append(faults, f)
+				return nil
 			})
 			if err != nil {
 				return err

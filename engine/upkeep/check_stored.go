@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -118,11 +117,8 @@ func (u *Upkeep) checkLog(ctx context.Context) ([]Fault, error) {
 func (u *Upkeep) checkTables(ctx context.Context) (faults []Fault, err error) {
 	var tables []string
 	err = u.file.Read(ctx, "check", func(c *duck.Conn) error {
-		return c.Each(ctx, "stored_tables", func(rows *sql.Rows) error {
-			var name string
-			defer func() { tables = append(tables, name) }()
-			return rows.Scan(&name)
-		})
+		tables, err = duck.Column[string](ctx, c, "stored_tables")
+		return err
 	})
 	for n, table := range tables {
 		if err != nil {

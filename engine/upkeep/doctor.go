@@ -130,8 +130,11 @@ func (u *Upkeep) Findings(ctx context.Context) (all []Finding, err error) {
 		}
 		return c.Each(ctx, "doctor_fallbacks", func(rows *sql.Rows) error {
 			f := Fault{Fault: fallbackFault}
-			defer func() { faults = append(faults, f) }()
-			return rows.Scan(&f.Subject)
+			if err := rows.Scan(&f.Subject); err != nil {
+				return err
+			}
+			faults = append(faults, f)
+			return nil
 		})
 	})
 	said := func(err error) bool { return len(faults) > 0 && errors.Is(err, fault.ErrCorrupt) } // that it can't be read
@@ -230,8 +233,11 @@ func showLost(ctx context.Context, c *duck.Conn) (int64, error) {
 	var ids []string
 	err := c.Each(ctx, "check_lost_summaries", func(rows *sql.Rows) error {
 		var fault, id string
-		defer func() { ids = append(ids, id) }()
-		return rows.Scan(&fault, &id)
+		if err := rows.Scan(&fault, &id); err != nil {
+			return err
+		}
+		ids = append(ids, id)
+		return nil
 	})
 	if err != nil || len(ids) == 0 {
 		return 0, err
@@ -243,9 +249,7 @@ func showLost(ctx context.Context, c *duck.Conn) (int64, error) {
 func (u *Upkeep) countTokens(ctx context.Context, c *duck.Conn) (counted int64, err error) {
 	type uncounted struct{ id, conversation, estimator string }
 	var all []uncounted
-	err = c.Each(ctx, "doctor_uncounted", func(rows *sql.Rows) error {
-		var u uncounted
-		defer func() { all = append(all, u) }()
+	all, err = duck.List(ctx, c, "doctor_uncounted", func(rows *sql.Rows, u *uncounted) error {
 		return rows.Scan(&u.id, &u.conversation, &u.estimator)
 	})
 	for _, u := range all {

@@ -126,11 +126,10 @@ func (u *Upkeep) Stats(ctx context.Context) (*Stats, error) {
 		if s.FTS, err = u.index.FtsIndex(ctx, c); err != nil {
 			return err
 		}
-		return c.Each(ctx, "stats_coverage", func(rows *sql.Rows) error {
-			var v Coverage
-			defer func() { s.Coverage = append(s.Coverage, v) }()
+		s.Coverage, err = duck.List(ctx, c, "stats_coverage", func(rows *sql.Rows, v *Coverage) error {
 			return rows.Scan(&v.Kind, &v.Documents, &v.Vectors)
 		})
+		return err
 	})
 	return s, err
 }

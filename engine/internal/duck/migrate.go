@@ -51,8 +51,11 @@ func (f *File) applied(ctx context.Context) ([]string, error) {
 	var tables []string
 	err := f.Conn.Each(ctx, "tables", func(rows *sql.Rows) error {
 		var name string
-		defer func() { tables = append(tables, name) }()
-		return rows.Scan(&name)
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		tables = append(tables, name)
+		return nil
 	})
 	if err != nil {
 		return nil, err

@@ -6,13 +6,22 @@ import (
 	"strings"
 )
 
-func IDList(ctx context.Context, c *Conn, query string, args ...any) (ids []string, err error) {
+// List gives the rows of a named query, each as scan reads it.
+func List[T any](ctx context.Context, c *Conn, query string, scan func(rows *sql.Rows, v *T) error, args ...any) (all []T, err error) {
 	err = c.Each(ctx, query, func(rows *sql.Rows) error {
-		var id string
-		defer func() { ids = append(ids, id) }()
-		return rows.Scan(&id)
+		var v T
+		if err := scan(rows, &v); err != nil {
+			return err
+		}
+		all = append(all, v)
+		return nil
 	}, args...)
-	return ids, err
+	return all, err
+}
+
+// Column gives the values of a named query with one column.
+func Column[T any](ctx context.Context, c *Conn, query string, args ...any) ([]T, error) {
+	return List(ctx, c, query, func(rows *sql.Rows, v *T) error { return rows.Scan(v) }, args...)
 }
 
 // ChangedBy runs statements that can't be prepared, and gives the number of rows that all of them changed.
@@ -32,13 +41,4 @@ func (c *Conn) ChangedBy(ctx context.Context, statements string) (changed int64,
 		changed += n
 	}
 	return changed, nil
-}
-
-// Collect adds the single texts that a named query gives.
-func Collect(ctx context.Context, c *Conn, query string, to *[]string, args ...any) error {
-	return c.Each(ctx, query, func(rows *sql.Rows) error {
-		var s string
-		defer func() { *to = append(*to, s) }()
-		return rows.Scan(&s)
-	}, args...)
 }
