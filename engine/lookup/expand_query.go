@@ -78,7 +78,7 @@ func (ts *Tools) ExpandQuery(ctx context.Context, r ExpandQueryRequest) (*QueryA
 	if err := x.gather(ctx); err != nil {
 		return nil, fmt.Errorf("expand query: %w", err)
 	}
-	x.result.Route = window.Route(window.RouteRequest{Query: r.Prompt, Candidates: len(x.result.Summaries), Depth: 1, Messages: true, Cap: x.cap})
+	x.result.Route = window.Route(r.Prompt, len(x.result.Summaries), x.cap)
 	if err := x.answer(ctx); err != nil {
 		return nil, fmt.Errorf("expand query: %w", err)
 	}

@@ -33,6 +33,5 @@
 //
 // # Noise
 //
-// Noise is judged twice. IsCaptureNoise is for messages about to be remembered and may be strict. IsRecallNoise is for rows
-// already kept, drops only what can't be a memory, and is one regular expression that SQL uses as well.
+// IsRecallNoise drops only what can't be a memory, and is one regular expression that SQL uses as well.
 package text

@@ -2,47 +2,32 @@ package text
 
 import (
 	_ "embed"
-	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 )
 
-// Group is one row of an expansion table: if one of the triggers occurs in a query, the terms are appended.
-type Group struct{ Triggers, Terms []string }
+// group is one row of an expansion table: if one of the triggers occurs in a query, the terms are appended.
+type group struct{ triggers, terms []string }
 
-// Expander appends related terms to the lexical text of a query that a person typed, so that a memory in other words is found. It
-// is safe for concurrent use.
-type Expander struct{ groups []Group }
+// builtinTable is made of the words of software work in Chinese and English.
+//
+//go:embed expansion.txt
+var builtinTable string
 
-// NewExpander returns an expander over a caller's own table, which it keeps and must not be changed.
-func NewExpander(groups []Group) *Expander {
-	return &Expander{groups: groups}
-}
+var builtin = readGroups(builtinTable)
 
-// ReadGroups reads a table: a line holds triggers and terms, divided by |, and among themselves by commas. Blank lines and lines that
-// start with # don't count. A line without triggers or terms is an error that gives its number.
-func ReadGroups(r io.Reader) ([]Group, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("text: read expansion table: %w", err)
-	}
-	var groups []Group
-	number := 0
-	for line := range strings.Lines(string(text)) {
-		number++
+// readGroups reads a table: a line holds triggers and terms, divided by |, and among themselves by commas. Blank lines and lines that start with # don't
+// count.
+func readGroups(table string) (groups []group) {
+	for line := range strings.Lines(table) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		triggers, terms, _ := strings.Cut(line, "|")
-		g := Group{Triggers: listed(triggers), Terms: listed(terms)}
-		if len(g.Triggers) == 0 || len(g.Terms) == 0 {
-			return nil, fmt.Errorf("text: expansion table line %d: %q: want triggers | terms", number, line)
-		}
-		groups = append(groups, g)
+		groups = append(groups, group{listed(triggers), listed(terms)})
 	}
-	return groups, nil
+	return groups
 }
 
 // maxExpansion is the most terms that a query gets.
@@ -53,7 +38,7 @@ const maxExpansion = 5
 //
 // A group fires on a trigger that has CJK characters wherever it occurs, on any other where it stands as whole words; case doesn't
 // matter.
-func (e *Expander) Expand(query string) string {
+func Expand(query string) string {
 	trimmed := strings.TrimSpace(query)
 	if utf8.RuneCountInString(trimmed) < 2 {
 		return query
@@ -61,11 +46,11 @@ func (e *Expander) Expand(query string) string {
 	lower := strings.ToLower(query)
 	var terms []string
 	seen := map[string]bool{}
-	for _, g := range e.groups {
+	for _, g := range builtin {
 		if !g.fires(lower) {
 			continue
 		}
-		for _, term := range g.Terms {
+		for _, term := range g.terms {
 			key := strings.ToLower(term)
 			if len(terms) == maxExpansion || seen[key] || strings.Contains(lower, key) {
 				continue
@@ -80,26 +65,8 @@ func (e *Expander) Expand(query string) string {
 	return query + " " + strings.Join(terms, " ")
 }
 
-// Expand expands a query by the built-in table, which is made of the words of software work in Chinese and English.
-func Expand(query string) string {
-	return builtin.Expand(query)
-}
-
-//go:embed expansion.txt
-var builtinTable string
-
-var builtin = mustReadBuiltin()
-
-func mustReadBuiltin() *Expander {
-	groups, err := ReadGroups(strings.NewReader(builtinTable))
-	if err != nil {
-		panic(err) // the table is part of the program
-	}
-	return NewExpander(groups)
-}
-
-func (g Group) fires(lowerQuery string) bool {
-	for _, trigger := range g.Triggers {
+func (g group) fires(lowerQuery string) bool {
+	for _, trigger := range g.triggers {
 		trigger = strings.ToLower(trigger)
 		if hasCJK(trigger) && strings.Contains(lowerQuery, trigger) || !hasCJK(trigger) && containsWords(lowerQuery, trigger) {
 			return true

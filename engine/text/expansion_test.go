@@ -1,10 +1,9 @@
 package text_test
 
 import (
+	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine/text"
 )
@@ -34,34 +33,28 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func TestExpanderWithOwnTable(t *testing.T) {
-	groups, err := text.ReadGroups(strings.NewReader("# pets\n\ndog, puppy | hound, Dog, terrier\ncat | one, two, three, four, five, six\n"))
+// TestExpansionTable: every line of the table has triggers and terms.
+func TestExpansionTable(t *testing.T) {
+	table, err := os.ReadFile("expansion.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []text.Group{
-		{Triggers: []string{"dog", "puppy"}, Terms: []string{"hound", "Dog", "terrier"}},
-		{Triggers: []string{"cat"}, Terms: []string{"one", "two", "three", "four", "five", "six"}},
-	}
-	if diff := cmp.Diff(want, groups); diff != "" {
-		t.Fatal(diff)
-	}
-	e := text.NewExpander(groups)
-	if got, want := e.Expand("The dog"), "The dog hound terrier"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := e.Expand("a cat, a puppy"), "a cat, a puppy hound Dog terrier one two"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := text.NewExpander([]text.Group{{Triggers: []string{""}, Terms: []string{"x"}}}).Expand("query"); got != "query" {
-		t.Errorf("an empty trigger fired: %q", got)
-	}
-}
-
-func TestReadGroupsNamesTheLine(t *testing.T) {
-	for _, table := range []string{"a | b\nno terms", "a | b\n| c", "a | b\nd | ,"} {
-		if _, err := text.ReadGroups(strings.NewReader(table)); err == nil || !strings.Contains(err.Error(), "line 2") {
-			t.Errorf("%q: got %v", table, err)
+	lines := 0
+	for line := range strings.Lines(string(table)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
+		lines++
+		triggers, terms, _ := strings.Cut(line, "|")
+		for _, side := range []string{triggers, terms} {
+			for word := range strings.SplitSeq(side, ",") {
+				if strings.TrimSpace(word) == "" {
+					t.Errorf("%q; allowed: triggers | terms, with commas between them", line)
+				}
+			}
+		}
+	}
+	if lines < 10 {
+		t.Errorf("saw %d lines", lines)
 	}
 }

@@ -91,7 +91,6 @@ func FuzzSkipRecall(f *testing.F) {
 		if text.SkipRecall(s, minLength) && strings.Contains(s, "remember me") && utf8.ValidString(s) && !strings.HasPrefix(s, "[") && len(s) < 20 {
 			t.Fatalf("%q speaks of remembering", s)
 		}
-		text.IsCaptureNoise(s)
 		text.IsRecallNoise(s)
 		if got := text.Expand(s); !strings.HasPrefix(got, s) {
 			t.Fatalf("%q expands to %q", s, got)

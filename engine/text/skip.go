@@ -117,3 +117,14 @@ func isEmojiOnly(p string) bool {
 	}
 	return found
 }
+
+var greeting = regexp.MustCompile(`(?i)^(?:hi|hello|hey|good (?:morning|evening)|greetings)\b`)
+
+// maxSmallTalk is how many words after a greeting still say nothing.
+const maxSmallTalk = 3
+
+// opensShort reports whether s opens with a pattern and has at most maxSmallTalk words more.
+func opensShort(s string, opening *regexp.Regexp) bool {
+	at := opening.FindStringIndex(s)
+	return at != nil && !hasCJK(s) && len(strings.Fields(s[at[1]:])) <= maxSmallTalk
+}

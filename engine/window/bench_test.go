@@ -26,7 +26,7 @@ func longContext(n int) []window.Item {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	p := window.DefaultPolicy()
+	p := defaultPolicy()
 	for _, n := range []int{10_000, 100_000} {
 		items := longContext(n)
 		tail := p.Tail(items, 128_000)

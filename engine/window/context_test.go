@@ -139,7 +139,7 @@ func lengths(leaf, condensed int) summariser {
 
 // published is the policy of the acceptance vectors: the tail by count alone and passes without a bound.
 func published(change func(*window.Policy)) window.Policy {
-	p := window.DefaultPolicy()
+	p := defaultPolicy()
 	p.TailTokens, p.MaxPasses, p.IncrementalMaxDepth, p.CondensedTargetTokens = -1, 0, 0, 900
 	change(&p)
 	return p

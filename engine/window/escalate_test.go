@@ -64,7 +64,7 @@ func escalate(e window.Escalation, answers map[window.Level]window.Answer) (wind
 }
 
 func TestEscalation(t *testing.T) {
-	p := window.DefaultPolicy()
+	p := defaultPolicy()
 	leaf, condensed := p.Escalation(36, window.Leaf), p.Escalation(36, window.Condensed)
 	if leaf.Max() != 7200 || condensed.Max() != 6000 {
 		t.Errorf("most tokens %d and %d, want 7200 and 6000", leaf.Max(), condensed.Max())

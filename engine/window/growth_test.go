@@ -22,7 +22,7 @@ func TestGrowth(t *testing.T) {
 			p.LeafChunkTokens, p.LeafTargetTokens, p.CondensedTargetTokens = 2000, 300, 300
 		}, 0.6},
 	} {
-		p := window.DefaultPolicy()
+		p := defaultPolicy()
 		c.policy(&p)
 		length := func(step window.Step, items []window.Item) int {
 			input := window.Tokens(items[step.Lo:step.Hi])

@@ -25,23 +25,6 @@ type Policy struct {
 // condensedInputRatio is the share of LeafChunkTokens that the sources of a condensed summary must have at least.
 const condensedInputRatio = 0.1
 
-// DefaultPolicy is what a new engine compacts by.
-func DefaultPolicy() Policy {
-	return Policy{
-		Threshold:              0.75,
-		LeafChunkTokens:        20_000,
-		LeafTargetTokens:       2400,
-		CondensedTargetTokens:  2000,
-		TailCount:              64,
-		LeafMinFanout:          8,
-		CondensedMinFanout:     4,
-		CondensedMinFanoutHard: 2,
-		IncrementalMaxDepth:    1,
-		OverageFactor:          3,
-		MaxPasses:              12,
-	}
-}
-
 // Limit is the threshold in tokens: floor(Threshold × budget).
 func (p Policy) Limit(budget int) int {
 	return share(p.Threshold, budget)

@@ -21,7 +21,7 @@ func TestOver(t *testing.T) {
 		{"A5", 1, 800, 1000, true, 800, 750},
 		{"no budget", 5000, 0, 0, false, 5000, 0},
 	} {
-		over, current, threshold := window.DefaultPolicy().Over(c.stored, c.live, c.budget)
+		over, current, threshold := defaultPolicy().Over(c.stored, c.live, c.budget)
 		if over != c.over || current != c.current || threshold != c.threshold {
 			t.Errorf("%s: got %v, %d, %d; want %v, %d, %d", c.label, over, current, threshold, c.over, c.current, c.threshold)
 		}
@@ -29,7 +29,7 @@ func TestOver(t *testing.T) {
 }
 
 func TestLengths(t *testing.T) {
-	p := window.DefaultPolicy()
+	p := defaultPolicy()
 	for _, c := range []struct {
 		input              int
 		normal, aggressive int

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"strconv"
@@ -27,16 +26,6 @@ const (
 	High     Risk = "high"
 )
 
-// RouteRequest describes an expansion before it is made.
-type RouteRequest struct {
-	Query      string
-	Probe      bool // only a look whether there is something; not asked for by name
-	Depth      int  // levels to go down, 1 to 10; 0: 3
-	Candidates int  // summaries to expand
-	Messages   bool // down to the messages
-	Cap        int  // most tokens; 0 or less: 4,000
-}
-
 // RouteDecision is the way to take, and why.
 type RouteDecision struct {
 	Way      Way  `json:"way"`
@@ -49,29 +38,24 @@ type RouteDecision struct {
 // mostEstimated keeps absurd requests countable.
 const mostEstimated = 1e9
 
-// Route decides how to answer. The estimate is 220 tokens for each candidate, × 1.9 with messages, × 0.65 more for each level below the
-// first, × 1.35 if broad, × 1.25 if multi-hop, rounded up. High risk, or broad and multi-hop at once, delegates; a probe of at most one
-// candidate and two levels at low risk that is neither is answered directly, and so is a question without candidates. Three levels, the
-// default, or five candidates are multi-hop.
-func Route(r RouteRequest) RouteDecision {
-	depth := max(1, min(cmp.Or(r.Depth, 3), 10))
-	candidates := max(0, r.Candidates)
-	limit := r.Cap
+// Route decides how to answer a question from summaries that are expanded down to their messages, with so many tokens as the most; 0 or less is 4,000.
+// The estimate is 418 tokens for each candidate (220, × 1.9 for the messages), × 1.35 if the question is broad, × 1.25 if multi-hop, rounded up. High risk,
+// or broad and multi-hop at once, delegates; a question without candidates is answered directly. Five candidates are multi-hop.
+func Route(question string, candidates, limit int) RouteDecision {
+	candidates = max(0, candidates)
 	if limit <= 0 {
 		limit = 4000
 	}
 	d := RouteDecision{
-		Broad:    broad.MatchString(r.Query) || yearsApart(r.Query) >= 2,
-		MultiHop: depth >= 3 || candidates >= 5 || multiHop.MatchString(r.Query),
+		Broad:    broad.MatchString(question) || yearsApart(question) >= 2,
+		MultiHop: candidates >= 5 || multiHop.MatchString(question),
 	}
-	estimate := 220 * (1 + 0.65*float64(depth-1)) * float64(candidates)
-	for _, f := range []struct {
-		applies bool
-		factor  float64
-	}{{r.Messages, 1.9}, {d.Broad, 1.35}, {d.MultiHop, 1.25}} {
-		if f.applies {
-			estimate *= f.factor
-		}
+	estimate := 418 * float64(candidates)
+	if d.Broad {
+		estimate *= 1.35
+	}
+	if d.MultiHop {
+		estimate *= 1.25
 	}
 	d.Estimate = int(math.Ceil(math.Round(min(estimate, mostEstimated)*1e6) / 1e6)) // 297.00000000000006 is 297
 	switch share := float64(d.Estimate) / float64(limit); {
@@ -87,8 +71,6 @@ func Route(r RouteRequest) RouteDecision {
 		d.Way = Direct
 	case d.Risk == High || d.Broad && d.MultiHop:
 		d.Way = Delegate
-	case r.Probe && depth <= 2 && candidates == 1 && d.Risk == Low && !d.Broad && !d.MultiHop:
-		d.Way = Direct
 	default:
 		d.Way = Shallow
 	}

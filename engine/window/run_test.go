@@ -47,7 +47,7 @@ func TestLeafRun(t *testing.T) {
 		{"an orphan result is compacted", "10 r10=t1 10 10", 1, 20, 0, 2, true, 30, true},
 		{"far apart: let go", "a10+t1 40*10 r10=t1 10", 1, 50, 0, 5, true, 420, true},
 	} {
-		p := window.DefaultPolicy()
+		p := defaultPolicy()
 		p.LeafChunkTokens = c.limit
 		items := contextOf(t, c.context)
 		tail := len(items) - min(max(0, c.tail), len(items))
@@ -77,7 +77,7 @@ func TestRunsOutOfRange(t *testing.T) {
 }
 
 func TestLeafRunSkip(t *testing.T) {
-	p := window.DefaultPolicy()
+	p := defaultPolicy()
 	p.LeafChunkTokens = 20
 	items := contextOf(t, "10 10 L(5) 10 10 10 a5+t r10=t 10")
 	var offered [][2]int

@@ -49,7 +49,7 @@ func TestTail(t *testing.T) {
 		{"far apart: let go", "a10+t1 40*10 r10=t1 10 10", 3, 0, 10_000, 41},
 		{"a pair with a summary between is let go", "a10+t1 L(5) r10=t1 10", 2, 0, 1000, 2},
 	} {
-		p := window.DefaultPolicy()
+		p := defaultPolicy()
 		p.TailCount, p.TailTokens = c.count, c.tokens
 		if got := p.Tail(contextOf(t, c.context), c.budget); got != c.want {
 			t.Errorf("%s: the tail of %q begins at %d, want %d", c.label, c.context, got, c.want)
@@ -86,7 +86,7 @@ func TestSpared(t *testing.T) {
 		{"no tail", "10 a900 a900", -1, 0, 100, 3, 3, 3},
 		{"empty", "", 64, 0, 100, 0, 0, 0},
 	} {
-		p := window.DefaultPolicy()
+		p := defaultPolicy()
 		p.TailCount, p.TailTokens = c.count, c.tokens
 		if lo, hi, tail := p.Spared(contextOf(t, c.context), c.budget); lo != c.lo || hi != c.hi || tail != c.tail {
 			t.Errorf("%s: of %q [%d, %d) and the tail from %d are spared, want [%d, %d) and %d", c.label, c.context, lo, hi, tail, c.lo, c.hi, c.tail)
