@@ -69,7 +69,7 @@ func (a *assembly) whole() bool { return len(a.contenders) == a.totals.items }
 // newest reads the newest items, without what they say. How far back they may lie is guessed from how dense the context is.
 func (a *assembly) newest(ctx context.Context, c *duck.Conn) ([]*contender, error) {
 	t, budget := a.totals, a.request.Budget
-	fewest := max(a.policy.TailCount, 0) + beforeTail
+	fewest := max(a.policy.TailCount, 0) + window.TailMargin
 	reach := t.last - t.first + 1
 	if t.tokens > budget {
 		reach = int(float64(reach)*1.25*float64(budget)/float64(t.tokens)) + fewest + 1

@@ -18,7 +18,7 @@ func (a *assembly) settleTail(ctx context.Context, c *duck.Conn) error {
 	if err := a.untilUser(ctx, c); err != nil {
 		return err
 	}
-	for reach := 2 * beforeTail; ; reach *= 2 {
+	for reach := 2 * window.TailMargin; ; reach *= 2 {
 		items := a.plans()
 		tail := a.policy.Tail(items, a.request.Budget)
 		if a.low <= a.totals.first || margin(items, min(tail, nthNewest(items, a.policy.TailCount))) {
@@ -33,9 +33,6 @@ func (a *assembly) settleTail(ctx context.Context, c *duck.Conn) error {
 	}
 }
 
-// beforeTail is how many messages must be known before the fresh tail. A call and its result that are farther apart don't move its beginning.
-const beforeTail = 64
-
 // margin reports whether enough is known before an item for the fresh tail to begin there.
 func margin(items []window.Item, at int) bool {
 	messages := 0
@@ -47,7 +44,7 @@ func margin(items []window.Item, at int) bool {
 			messages++
 		}
 	}
-	return messages >= beforeTail
+	return messages >= window.TailMargin
 }
 
 // nthNewest is the index of the message that so many messages begin with, or 0.

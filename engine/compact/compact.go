@@ -181,14 +181,14 @@ type compaction struct {
 	first     *contextView
 }
 
-// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and tailMargin more.
+// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more.
 const (
 	fewOldest = 64
 	fewTokens = 20
 )
 
 func (k *compaction) run(ctx context.Context) error {
-	k.oldest = max(fewOldest, k.policy.LeafChunkTokens/fewTokens) + tailMargin
+	k.oldest = max(fewOldest, k.policy.LeafChunkTokens/fewTokens) + window.TailMargin
 	view, err := k.view(ctx)
 	if err != nil {
 		return err
@@ -351,7 +351,7 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 			continue // too few to see whether a leaf is due
 		}
 		step, ok := sweep.Next(view.oldest, len(view.oldest))
-		if !ok || whole || step.Kind == window.Condensed || step.Hi+tailMargin <= len(view.oldest) { // the results of its calls were seen
+		if !ok || whole || step.Kind == window.Condensed || step.Hi+window.TailMargin <= len(view.oldest) { // the results of its calls were seen
 			return view, step, ok, nil
 		}
 	}

@@ -57,9 +57,6 @@ type contextView struct {
 	outside  int           // tokens of the messages before the tail, those that are spared left out
 }
 
-// tailMargin is how many messages beyond the most that the tail can have are read with it, so that its beginning parts no call from its result.
-const tailMargin = 64
-
 // lastPosition is after every message.
 const lastPosition = math.MaxInt32
 
@@ -101,7 +98,7 @@ func (cp *Compactor) view(ctx context.Context, c *duck.Conn, conversationID stri
 
 // tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user.
 func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p window.Policy, last int) ([]window.Item, error) {
-	enough := max(p.TailCount, 0) + tailMargin
+	enough := max(p.TailCount, 0) + window.TailMargin
 	for reach := enough; ; reach *= 4 {
 		items, err := itemsBetween(ctx, c, conversationID, max(last-reach, 0), lastPosition)
 		if err != nil {
@@ -122,7 +119,7 @@ func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p wind
 			if _, err := c.One(ctx, "assemble_asked", []any{&first}, sql.Named("conversation_id", conversationID), sql.Named("before", int32(lastPosition))); err != nil || first == 0 {
 				return items, err
 			}
-			return itemsBetween(ctx, c, conversationID, max(first-tailMargin, 0), lastPosition)
+			return itemsBetween(ctx, c, conversationID, max(first-window.TailMargin, 0), lastPosition)
 		}
 	}
 }

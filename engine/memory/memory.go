@@ -103,12 +103,11 @@ func (m *Memory) normalise(at time.Time) error {
 	if strings.TrimSpace(m.Text) == "" {
 		return fault.Invalid("text", m.Text, "something to remember")
 	}
-	for _, f := range []struct{ name, value string }{
-		{"text", m.Text}, {"l0_abstract", m.L0}, {"l1_overview", m.L1}, {"l2_content", m.L2}, {"key", m.Key}, {"fact_key", m.FactKey},
-		{"retired_reason", m.RetiredReason}, {"source_session", m.SourceSession}, {"source_category", m.SourceCategory},
-		{"supersedes", m.Supersedes}, {"superseded_by", m.SupersededBy}, {"canonical_id", m.CanonicalID},
-	} {
-		if err := fault.CheckText(f.name, f.value); err != nil {
+	for _, c := range columns {
+		if c.text == nil {
+			continue
+		}
+		if err := fault.CheckText(c.name, c.text(m)); err != nil {
 			return err
 		}
 	}

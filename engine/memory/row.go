@@ -1,73 +1,151 @@
 package memory
 
 import (
-	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
-// row gives the memory as the columns of the table memories, in their order.
-func (m *Memory) row(docNo int32) ([]driver.Value, error) {
-	list := func(v any, empty bool) (driver.Value, error) {
-		if empty {
-			return nil, nil
-		}
-		b, err := json.Marshal(v)
-		return json.RawMessage(b), err // the appender would make a JSON string of text
-	}
-	support, err1 := list(m.SupportInfo, m.SupportInfo == nil)
-	contexts, err2 := list(m.Contexts, len(m.Contexts) == 0)
-	sources, err3 := list(m.Sources, len(m.Sources) == 0)
-	history, err4 := list(m.History, len(m.History) == 0)
-	extra, err5 := list(m.Extra, len(m.Extra) == 0)
-	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
-		return nil, fmt.Errorf("%w: metadata: %v", fault.ErrInvalid, err)
-	}
-	return []driver.Value{
-		m.ID, docNo, duck.NullText(m.Key), m.Text, duck.NullText(m.L0), duck.NullText(m.L1), duck.NullText(m.L2),
-		string(m.Category), duck.NullText(m.SourceCategory), m.Scope, string(m.Tier), string(m.State), string(m.Layer), duck.NullText(m.TemporalType),
-		m.Importance, m.Confidence,
-		m.CreatedAt, m.ValidFrom, duck.NullTime(m.ValidUntil), duck.NullTime(m.InvalidatedAt), m.RecordedAt, m.UpdatedAt, duck.NullTime(m.RetiredAt), duck.NullText(m.RetiredReason),
-		duck.NullText(m.FactKey), duck.NullText(m.Supersedes), duck.NullText(m.SupersededBy), duck.NullText(m.CanonicalID), m.Source, duck.NullText(m.SourceSession),
-		int32(m.AccessCount), duck.NullTime(m.LastAccessedAt), int32(m.InjectedCount), duck.NullTime(m.LastInjectedAt), int32(m.BadRecallCount),
-		duck.NullTime(m.LastConfirmedUseAt), int32(m.SuppressedUntilTurn), duck.NullTime(m.SuppressedUntil),
-		support, contexts, sources, history, extra,
-	}, nil
+// column is one of the table memories: how a memory's value is written, and what a row is scanned into.
+type column struct {
+	name  string // as in JSON
+	value func(m *Memory) (driver.Value, error)
+	dest  func(m *Memory) any
+	text  func(m *Memory) string // nil: it is no text
 }
 
-// scanMemory reads a row of the query memory_columns; deferred levels come back as their defaults.
+// columns are all of the table but id and doc_no, which come first, in its order.
+var columns = []column{
+	text("key", func(m *Memory) *string { return &m.Key }),
+	needed("text", func(m *Memory) *string { return &m.Text }),
+	text("l0_abstract", func(m *Memory) *string { return &m.L0 }),
+	text("l1_overview", func(m *Memory) *string { return &m.L1 }),
+	text("l2_content", func(m *Memory) *string { return &m.L2 }),
+	needed("category", func(m *Memory) *Category { return &m.Category }),
+	text("source_category", func(m *Memory) *string { return &m.SourceCategory }),
+	needed("scope", func(m *Memory) *string { return &m.Scope }),
+	needed("tier", func(m *Memory) *Tier { return &m.Tier }),
+	needed("state", func(m *Memory) *State { return &m.State }),
+	needed("memory_layer", func(m *Memory) *Layer { return &m.Layer }),
+	text("memory_temporal_type", func(m *Memory) *string { return &m.TemporalType }),
+	plain("importance", func(m *Memory) *float64 { return &m.Importance }),
+	plain("confidence", func(m *Memory) *float64 { return &m.Confidence }),
+	plain("created_at", func(m *Memory) *time.Time { return &m.CreatedAt }),
+	plain("valid_from", func(m *Memory) *time.Time { return &m.ValidFrom }),
+	moment("valid_until", func(m *Memory) *time.Time { return &m.ValidUntil }),
+	moment("invalidated_at", func(m *Memory) *time.Time { return &m.InvalidatedAt }),
+	plain("recorded_at", func(m *Memory) *time.Time { return &m.RecordedAt }),
+	plain("updated_at", func(m *Memory) *time.Time { return &m.UpdatedAt }),
+	moment("retired_at", func(m *Memory) *time.Time { return &m.RetiredAt }),
+	text("retired_reason", func(m *Memory) *string { return &m.RetiredReason }),
+	text("fact_key", func(m *Memory) *string { return &m.FactKey }),
+	text("supersedes", func(m *Memory) *string { return &m.Supersedes }),
+	text("superseded_by", func(m *Memory) *string { return &m.SupersededBy }),
+	text("canonical_id", func(m *Memory) *string { return &m.CanonicalID }),
+	needed("source", func(m *Memory) *string { return &m.Source }),
+	text("source_session", func(m *Memory) *string { return &m.SourceSession }),
+	count("access_count", func(m *Memory) *int { return &m.AccessCount }),
+	moment("last_accessed_at", func(m *Memory) *time.Time { return &m.LastAccessedAt }),
+	count("injected_count", func(m *Memory) *int { return &m.InjectedCount }),
+	moment("last_injected_at", func(m *Memory) *time.Time { return &m.LastInjectedAt }),
+	count("bad_recall_count", func(m *Memory) *int { return &m.BadRecallCount }),
+	moment("last_confirmed_use_at", func(m *Memory) *time.Time { return &m.LastConfirmedUseAt }),
+	count("suppressed_until_turn", func(m *Memory) *int { return &m.SuppressedUntilTurn }),
+	moment("suppressed_until", func(m *Memory) *time.Time { return &m.SuppressedUntil }),
+	asJSON("support_info", func(m *Memory) any { return &m.SupportInfo }, func(m *Memory) bool { return m.SupportInfo == nil }),
+	asJSON("contexts", func(m *Memory) any { return &m.Contexts }, func(m *Memory) bool { return len(m.Contexts) == 0 }),
+	asJSON("sources", func(m *Memory) any { return &m.Sources }, func(m *Memory) bool { return len(m.Sources) == 0 }),
+	asJSON("history", func(m *Memory) any { return &m.History }, func(m *Memory) bool { return len(m.History) == 0 }),
+	asJSON("extra", func(m *Memory) any { return &m.Extra }, func(m *Memory) bool { return len(m.Extra) == 0 }),
+}
+
+// text is NULL where it is empty.
+func text[T ~string](name string, of func(*Memory) *T) column {
+	c := needed(name, of)
+	c.value = func(m *Memory) (driver.Value, error) { return duck.NullText(string(*of(m))), nil }
+	return c
+}
+
+func needed[T ~string](name string, of func(*Memory) *T) column {
+	return column{
+		name:  name,
+		value: func(m *Memory) (driver.Value, error) { return string(*of(m)), nil },
+		dest:  func(m *Memory) any { return duck.TextOf(of(m)) },
+		text:  func(m *Memory) string { return string(*of(m)) },
+	}
+}
+
+func plain[T float64 | time.Time](name string, of func(*Memory) *T) column {
+	return column{name: name, value: func(m *Memory) (driver.Value, error) { return *of(m), nil }, dest: func(m *Memory) any { return of(m) }}
+}
+
+// moment is NULL where it is zero.
+func moment(name string, of func(*Memory) *time.Time) column {
+	return column{name: name, value: func(m *Memory) (driver.Value, error) { return duck.NullTime(*of(m)), nil }, dest: func(m *Memory) any { return duck.TimeOf(of(m)) }}
+}
+
+func count(name string, of func(*Memory) *int) column {
+	return column{name: name, value: func(m *Memory) (driver.Value, error) { return int32(*of(m)), nil }, dest: func(m *Memory) any { return of(m) }}
+}
+
+// asJSON is kept as JSON.
+func asJSON(name string, of func(*Memory) any, empty func(*Memory) bool) column {
+	return column{
+		name: name,
+		value: func(m *Memory) (driver.Value, error) {
+			if empty(m) {
+				return nil, nil
+			}
+			b, err := json.Marshal(of(m))
+			return json.RawMessage(b), err // the appender would make a JSON string of text
+		},
+		dest: func(m *Memory) any { return jsonOf{of(m)} },
+	}
+}
+
+// jsonOf scans JSON; NULL leaves what is there.
+type jsonOf struct{ to any }
+
+func (j jsonOf) Scan(from any) error {
+	var s sql.NullString
+	if err := s.Scan(from); err != nil || !s.Valid {
+		return err
+	}
+	if err := interchange.Decode([]byte(s.String), j.to); err != nil {
+		return fmt.Errorf("%w: %w", fault.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// row gives the memory as the columns of the table memories, in their order.
+func (m *Memory) row(docNo int32) ([]driver.Value, error) {
+	row := append(make([]driver.Value, 0, len(columns)+2), m.ID, docNo)
+	for _, c := range columns {
+		v, err := c.value(m)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %v", fault.ErrInvalid, c.name, err)
+		}
+		row = append(row, v)
+	}
+	return row, nil
+}
+
+// scanMemory reads all columns of a memory, and after them its relations; deferred levels come back as their defaults.
 func scanMemory(rows *sql.Rows, more ...any) (*Memory, int32, error) {
 	var m Memory
 	var docNo int32
-	var support, contexts, sources, history, extra, relations sql.NullString
-	dest := []any{
-		&m.ID, &docNo, duck.TextOf(&m.Key), &m.Text, duck.TextOf(&m.L0), duck.TextOf(&m.L1), duck.TextOf(&m.L2),
-		duck.TextOf(&m.Category), duck.TextOf(&m.SourceCategory), &m.Scope, duck.TextOf(&m.Tier), duck.TextOf(&m.State), duck.TextOf(&m.Layer), duck.TextOf(&m.TemporalType),
-		&m.Importance, &m.Confidence,
-		&m.CreatedAt, &m.ValidFrom, duck.TimeOf(&m.ValidUntil), duck.TimeOf(&m.InvalidatedAt), &m.RecordedAt, &m.UpdatedAt, duck.TimeOf(&m.RetiredAt), duck.TextOf(&m.RetiredReason),
-		duck.TextOf(&m.FactKey), duck.TextOf(&m.Supersedes), duck.TextOf(&m.SupersededBy), duck.TextOf(&m.CanonicalID), &m.Source, duck.TextOf(&m.SourceSession),
-		&m.AccessCount, duck.TimeOf(&m.LastAccessedAt), &m.InjectedCount, duck.TimeOf(&m.LastInjectedAt), &m.BadRecallCount,
-		duck.TimeOf(&m.LastConfirmedUseAt), &m.SuppressedUntilTurn, duck.TimeOf(&m.SuppressedUntil),
-		&support, &contexts, &sources, &history, &extra, &relations,
+	dest := append(make([]any, 0, len(columns)+3+len(more)), &m.ID, &docNo)
+	for _, c := range columns {
+		dest = append(dest, c.dest(&m))
 	}
-	if err := rows.Scan(append(dest, more...)...); err != nil {
-		return nil, 0, err
-	}
-	for _, f := range []struct {
-		json sql.NullString
-		dest any
-	}{{support, &m.SupportInfo}, {contexts, &m.Contexts}, {sources, &m.Sources}, {history, &m.History}, {extra, &m.Extra}, {relations, &m.Relations}} {
-		if f.json.Valid {
-			if err := interchange.Decode([]byte(f.json.String), f.dest); err != nil {
-				return nil, 0, fmt.Errorf("%w: memory %s: %v", fault.ErrCorrupt, m.ID, err)
-			}
-		}
+	if err := rows.Scan(append(append(dest, jsonOf{&m.Relations}), more...)...); err != nil {
+		return nil, 0, fmt.Errorf("memory %s: %w", m.ID, err)
 	}
 	return &m, docNo, nil
 }

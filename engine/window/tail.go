@@ -1,5 +1,9 @@
 package window
 
+// TailMargin is how many messages must be known before the fresh tail for its beginning to be certain: a call and its result that are farther apart don't
+// move it.
+const TailMargin = 64
+
 // Tail gives the index of the first item of the fresh tail, len(items) when there is none. items is the whole context, or its newest
 // part. The tail has at most TailCount messages, and at most TailTokens and half the budget of tokens (budget 0: unknown, no half).
 // The newest user message and what follows it stay whatever that costs; where no user speaks, the newest message does. A message that
