@@ -43,9 +43,6 @@ WHERE m.set_aside = ANY ($reasons::VARCHAR[]) AND m.set_aside_at <= $before::TIM
   AND ($scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[]))
 ORDER BY m.conversation_id, m.seq;
 
--- name: documents_of_conversation
-SELECT doc_no, kind, owner_id FROM documents WHERE conversation_id = $conversation_id;
-
 -- name: purge_list
 -- All messages of a conversation.
 SELECT id, tokens FROM messages WHERE conversation_id = $conversation_id;

@@ -138,5 +138,8 @@ UPDATE documents SET live = false, length = 0 WHERE doc_no = ANY ($doc_nos::INTE
 -- name: documents_purge
 UPDATE documents SET speaker = NULL, characters = 0, asks = false, ends_asking = false, tells = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]);
 
+-- name: documents_of_conversation
+SELECT doc_no, kind, owner_id FROM documents WHERE conversation_id = $conversation_id;
+
 -- name: purge_documents
 DELETE FROM documents WHERE conversation_id = $conversation_id;

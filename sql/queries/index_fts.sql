@@ -35,10 +35,11 @@ PRAGMA create_fts_index('{kind}_texts', 'doc_no', 'text', stemmer = 'none', stop
 CREATE TABLE fts_main_{kind}_texts.scale AS SELECT coalesce(max(scale), 1) AS scale FROM {kind}_texts;
 DROP TABLE temp.main.{kind}_texts;
 
--- name: fts_mark
--- Says that the index is that of these totals. The first write of words after it takes the mark away.
-INSERT OR REPLACE INTO settings
-SELECT 'fts', to_json(list({'kind': kind, 'documents': documents, 'length': length} ORDER BY kind)) FROM kind_stats;
+-- name: fts_totals
+-- What the mark of the index says: the totals that it is of.
+SELECT to_json(list({'kind': kind, 'documents': documents, 'length': length} ORDER BY kind))::VARCHAR FROM kind_stats;
+
+-- name: fts_collected
 DROP TABLE temp.main.fts_texts;
 
 -- name: fts_state

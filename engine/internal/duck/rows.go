@@ -17,6 +17,7 @@ func IDList(ctx context.Context, c *Conn, query string, args ...any) (ids []stri
 
 // ChangedBy runs statements that can't be prepared, and gives the number of rows that all of them changed.
 func (c *Conn) ChangedBy(ctx context.Context, statements string) (changed int64, err error) {
+	c.step()
 	for statement := range strings.SplitSeq(statements, ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
