@@ -44,10 +44,6 @@ WHERE conversation_id = $conversation_id AND kind = 'message' AND position < $be
   AND position IN (SELECT seq FROM messages WHERE conversation_id = $conversation_id AND role = 'user')
   AND position NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result' AND call_id IS NOT NULL);
 
--- name: in_context
--- Whether the current context of its conversation has it.
-SELECT count(*) > 0 FROM context_items WHERE conversation_id = $conversation_id AND ref = $id;
-
 -- name: message_range
 -- Messages of a conversation from one seq to another.
 SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,

@@ -66,3 +66,7 @@ SELECT message_id FROM large_files WHERE id = $id;
 -- name: consumed_by
 -- The summaries that a summary is a source of.
 SELECT summary_id FROM summary_sources WHERE source = $id AND kind = 'summary' ORDER BY summary_id;
+
+-- name: in_context
+-- Whether the current context of its conversation has it.
+SELECT count(*) > 0 FROM context_items WHERE conversation_id = $conversation_id AND ref = $id;
