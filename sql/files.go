@@ -2,6 +2,9 @@
 //
 // A named query starts with a line "-- name: x" and ends where the next one starts; the comment lines after its name say what
 // it is for. All of it is plain SQL with $name parameters, which pastes into a DuckDB shell.
+//
+// A file of queries is named by the room of the engine that runs them, room.sql or room_topic.sql: a statement that writes a table is the
+// owner's, one that reads is that of the lowest room which needs it.
 package sqlfiles
 
 import (

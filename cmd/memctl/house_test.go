@@ -157,24 +157,13 @@ func TestFileSizes(t *testing.T) {
 // and another thread finishes with them, which ends the whole instance (DuckDB issues 22352, 22846, 25713).
 func TestWindows(t *testing.T) {
 	seen := 0
-	err := fs.WalkDir(os.DirFS(filepath.Join("..", "..", "sql")), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".sql" {
-			return err
-		}
-		content, err := os.ReadFile(filepath.Join("..", "..", "sql", path))
-		if err != nil {
-			return err
-		}
-		all, bare := windows(string(content))
+	eachSQL(t, func(file, content string) {
+		all, bare := windows(content)
 		seen += all
 		for _, w := range bare {
-			t.Errorf("%s has the window %q; allowed: PARTITION BY, ORDER BY or the name of a window that has one", path, w)
+			t.Errorf("sql/%s has the window %q; allowed: PARTITION BY, ORDER BY or the name of a window that has one", file, w)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if seen < 20 {
 		t.Fatalf("saw %d windows: the test does not find them", seen)
 	}
@@ -213,6 +202,25 @@ func windows(text string) (all int, bare []string) {
 		}
 	}
 	return all, bare
+}
+
+// eachSQL calls do with every file below sql, in the order of their names.
+func eachSQL(t *testing.T, do func(file, content string)) {
+	t.Helper()
+	files := os.DirFS(filepath.Join("..", "..", "sql"))
+	err := fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(file) != ".sql" {
+			return err
+		}
+		content, err := fs.ReadFile(files, file)
+		if err == nil {
+			do(file, string(content))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 type listed struct {

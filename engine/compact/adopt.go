@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 	"time"
@@ -118,7 +117,7 @@ func (cp *Compactor) adoptSummary(ctx context.Context, c *duck.Conn, v *conversa
 			return false, err
 		}
 	}
-	if _, err := c.Exec(ctx, "context_remove_before", sql.Named("conversation_id", v.ID), sql.Named("before", int64(before)), sql.Named("summaries", above)); err != nil {
+	if err := conversation.RemoveItemsBefore(ctx, c, v.ID, before, above); err != nil {
 		return false, err
 	}
 	if s.ID, err = cp.file.NewID(ids.Summary, cp.file.Now()); err != nil {
@@ -127,7 +126,7 @@ func (cp *Compactor) adoptSummary(ctx context.Context, c *duck.Conn, v *conversa
 	if err := cp.InsertSummary(ctx, c, v, s, d); err != nil {
 		return false, err
 	}
-	return true, c.AppendRows("context_items", [][]driver.Value{{v.ID, int32(s.FirstSeq), string(kinds.Summary), s.ID, int32(s.Tokens)}})
+	return true, conversation.InsertItems(c, v.ID, s.item())
 }
 
 // unfold lists all summaries that stand in the context before a position, and those below them.

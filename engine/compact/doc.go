@@ -1,7 +1,7 @@
 // Package compact makes and keeps what stands for messages: summaries over messages, and summaries over summaries.
 //
-// It owns the tables summaries, summary_sources, compactions and compaction_debts, and the places of summaries in context_items. Every message is in
-// its context, or under one summary, or set aside, at every commit. A compaction takes turns with others of its conversation, thinks outside every
+// It owns the tables summaries, summary_sources, compactions and compaction_debts; what it changes in contexts, conversation writes for it. Every message
+// is in its context, or under one summary, or set aside, at every commit. A compaction takes turns with others of its conversation, thinks outside every
 // lock, and writes only if what it read is as it was.
 //
 // What bites: an extractive summary is the fallback of every model that fails, and is tried again by RetryFallbacks; a summary that is purged of
@@ -33,5 +33,7 @@ type Compactor struct {
 func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *scope.Registry, talk *conversation.Store, o setup.Options) *Compactor {
 	cp := &Compactor{file: file, contents: contents, index: x, scopes: scopes, conversations: talk, opts: o}
 	x.AddSource(summarySource(cp))
+	talk.OnLonger(growSummaries)
+	talk.OnArchived(deleteDebt)
 	return cp
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
-	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
 )
@@ -82,7 +81,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 // replace puts a summary in the place of items, if they still stand there and none has become longer. The caller is in a write transaction.
 // Errors: ErrConflict.
 func (cp *Compactor) replace(ctx context.Context, c *duck.Conn, v *conversation.Conversation, items []window.Item, s *Summary, d *index.Document) error {
-	from, to := int64(items[0].Position), int64(items[len(items)-1].Position)
+	from, to := items[0].Position, items[len(items)-1].Position
 	n := 0
 	err := c.Each(ctx, "context_range", func(rows *sql.Rows) error {
 		var position, tokens int
@@ -95,20 +94,20 @@ func (cp *Compactor) replace(ctx context.Context, c *duck.Conn, v *conversation.
 		}
 		n++
 		return nil
-	}, sql.Named("conversation_id", v.ID), sql.Named("from", from), sql.Named("to", to))
+	}, sql.Named("conversation_id", v.ID), sql.Named("from", int64(from)), sql.Named("to", int64(to)))
 	if err != nil {
 		return err
 	}
 	if n != len(items) {
 		return fmt.Errorf("%w: %d of %d items left the context", fault.ErrConflict, len(items)-n, len(items))
 	}
-	if _, err := c.Exec(ctx, "context_remove", sql.Named("conversation_id", v.ID), sql.Named("from", from), sql.Named("to", to)); err != nil {
+	if err := conversation.RemoveItems(ctx, c, v.ID, from, to); err != nil {
 		return err
 	}
 	if err := cp.InsertSummary(ctx, c, v, s, d); err != nil {
 		return err
 	}
-	return c.AppendRows("context_items", [][]driver.Value{{v.ID, int32(from), string(kinds.Summary), s.ID, int32(s.Tokens)}})
+	return conversation.InsertItems(c, v.ID, s.item())
 }
 
 // summaryInput is what a summary is made from.

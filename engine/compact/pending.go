@@ -90,8 +90,7 @@ func (cp *Compactor) CompactPending(ctx context.Context) (done []*Compacted, err
 		case result.Changed && !result.Reached, result.Reason == conversation.ReasonOpen, result.Reason == conversation.ReasonSpent: // it goes on next time
 		default:
 			err = cp.file.Write(ctx, "compact pending", func(c *duck.Conn) error {
-				_, err := c.Exec(ctx, "debt_delete", sql.Named("conversation_id", d.ConversationID))
-				return err
+				return deleteDebt(ctx, c, d.ConversationID)
 			})
 		}
 		if err != nil {
@@ -99,6 +98,12 @@ func (cp *Compactor) CompactPending(ctx context.Context) (done []*Compacted, err
 		}
 	}
 	return done, errors.Join(errs...)
+}
+
+// deleteDebt forgets a debt that is paid, or that of a conversation which ended. The caller is in a write transaction.
+func deleteDebt(ctx context.Context, c *duck.Conn, conversationID string) error {
+	_, err := c.Exec(ctx, "debt_delete", sql.Named("conversation_id", conversationID))
+	return err
 }
 
 // failDebt notes a failed attempt.

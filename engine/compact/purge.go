@@ -14,7 +14,6 @@ import (
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
-	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
 // PurgeMessagesRequest names messages that are to be removed for good.
@@ -91,37 +90,13 @@ func (cp *Compactor) purge(ctx context.Context, op string, do func(*duck.Conn, *
 		if err := cp.index.SweepWords(ctx, c, done.words); err != nil {
 			return err
 		}
-		files, err = cp.dropPayloads(ctx, c, done)
+		done.Payloads, files, err = cp.contents.RemoveUnused(ctx, c, done.payloads)
 		return err
 	}, func() { duck.RemoveFiles(files) }) // one that stays is an orphan
 	if err != nil {
 		return nil, err
 	}
 	return &done.Purged, nil
-}
-
-// dropPayloads deletes those that nothing refers to, and gives the files of those that lie apart.
-func (cp *Compactor) dropPayloads(ctx context.Context, c *duck.Conn, done *purging) (files []string, err error) {
-	if len(done.payloads) == 0 {
-		return nil, nil
-	}
-	var unused []string
-	err = c.Each(ctx, "payloads_unused", func(rows *sql.Rows) error {
-		var name string
-		var apart bool
-		err := rows.Scan(&name, &apart)
-		unused = append(unused, name)
-		if apart {
-			files = append(files, cp.contents.ApartName(name))
-		}
-		return err
-	}, sql.Named("sha256s", done.payloads))
-	if err != nil || len(unused) == 0 {
-		return nil, err
-	}
-	done.Payloads = len(unused)
-	_, err = c.Exec(ctx, "payloads_delete", sql.Named("sha256s", unused))
-	return files, err
 }
 
 // purgeMessages empties messages of a conversation. The caller is in a write transaction.
@@ -153,21 +128,13 @@ func (cp *Compactor) purgeMessages(ctx context.Context, c *duck.Conn, v *convers
 	if err := cp.index.LeaveWords(ctx, c, done.words, map[kinds.Kind][]string{kinds.Message: ids, kinds.Summary: above}); err != nil {
 		return err
 	}
-	for _, query := range []string{"parts_purge", "large_files_purge", "sources_purge"} {
-		if _, err := c.Exec(ctx, query, sql.Named("ids", ids)); err != nil {
-			return err
-		}
-	}
-	if _, err := c.Exec(ctx, "messages_purge", sql.Named("ids", ids), sql.Named("at", cp.file.Now())); err != nil {
+	if _, err := c.Exec(ctx, "sources_purge", sql.Named("ids", ids)); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "context_items_leave", sql.Named("conversation_id", v.ID), sql.Named("refs", ids)); err != nil {
+	if err := cp.conversations.EmptyMessages(ctx, c, v.ID, ids); err != nil {
 		return err
 	}
-	if err := cp.index.Retire(ctx, c, kinds.Message, numbers); err != nil {
-		return err
-	}
-	if _, err := c.Exec(ctx, "documents_purge", sql.Named("doc_nos", numbers)); err != nil || len(above) == 0 {
+	if err := cp.index.PurgeDocuments(ctx, c, kinds.Message, numbers); err != nil || len(above) == 0 {
 		return err
 	}
 	return cp.mendSummaries(ctx, c, v, above, done)
@@ -205,22 +172,8 @@ func (cp *Compactor) mendSummaries(ctx context.Context, c *duck.Conn, v *convers
 		}
 		done.Rewritten = append(done.Rewritten, id)
 	}
-	return c.ExecDDL(ctx, sqlfiles.Query("doctor_context"))
-}
-
-// recountSummaries makes every summary say what its sources are; those that do already are left alone.
-func recountSummaries(ctx context.Context, c *duck.Conn) error {
-	for _, query := range []string{"doctor_sources", "doctor_leaves"} {
-		if _, err := c.Exec(ctx, query); err != nil {
-			return err
-		}
-	}
-	for range MostDeep {
-		if changed, err := c.Exec(ctx, "doctor_condensed"); err != nil || changed == 0 {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: summaries go round in a circle", fault.ErrCorrupt)
+	_, err := conversation.MendContexts(ctx, c)
+	return err
 }
 
 // reword makes the text of a summary anew from its sources, without a model.

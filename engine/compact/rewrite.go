@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -94,7 +93,7 @@ func (cp *Compactor) updateSummary(ctx context.Context, c *duck.Conn, v *convers
 	if err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "context_tokens", sql.Named("conversation_id", v.ID), sql.Named("ref", s.ID), sql.Named("tokens", s.Tokens)); err != nil {
+	if _, err := conversation.PutItemTokens(ctx, c, v.ID, s.ID, s.Tokens); err != nil {
 		return err
 	}
 	locateSummary(d, s, v.Scope, docNo)
@@ -105,25 +104,6 @@ func (cp *Compactor) updateSummary(ctx context.Context, c *duck.Conn, v *convers
 		return err
 	}
 	return recount(ctx, c, s.ID)
-}
-
-// MostDeep is how many levels of summaries are walked; no more can come of compaction.
-const MostDeep = 100
-
-// recount makes what the summaries above one say of their descendants true again. The caller is in a write transaction.
-func recount(ctx context.Context, c *duck.Conn, id string) error {
-	for range MostDeep {
-		var above string
-		found, err := c.One(ctx, "summary_above", []any{&above}, sql.Named("id", id))
-		if err != nil || !found {
-			return err
-		}
-		if _, err := c.Exec(ctx, "summary_recount", sql.Named("id", above)); err != nil {
-			return err
-		}
-		id = above
-	}
-	return fmt.Errorf("%w: summaries above %s go round in a circle", fault.ErrCorrupt, id)
 }
 
 // findSummary finds a summary that the agent may read, and its conversation.
@@ -250,30 +230,30 @@ func (cp *Compactor) DissolveSummary(ctx context.Context, r DissolveRequest) (*S
 		if err != nil {
 			return err
 		}
-		removed, err := c.Exec(ctx, "context_remove_ref", sql.Named("conversation_id", v.ID), sql.Named("ref", s.ID))
+		removed, err := conversation.RemoveItem(ctx, c, v.ID, s.ID)
 		if err != nil {
 			return err
 		}
 		if removed != 1 {
 			return fault.Invalid("id", s.ID, "a summary that stands in the context")
 		}
-		var rows [][]driver.Value
-		err = c.Each(ctx, "summary_source_items", func(found *sql.Rows) error {
-			var position, tokens int32
+		var items []window.Item
+		err = c.Each(ctx, "summary_source_items", func(rows *sql.Rows) error {
+			var i window.Item
 			var kind kinds.Kind
-			var ref string
-			err := found.Scan(&position, &kind, &ref, &tokens)
-			rows = append(rows, []driver.Value{v.ID, position, string(kind), ref, tokens})
+			err := rows.Scan(&i.Position, &kind, &i.Ref, &i.Tokens)
+			i.Summary = kind == kinds.Summary
+			items = append(items, i)
 			return err
 		}, sql.Named("summary_id", s.ID))
 		if err != nil {
 			return err
 		}
-		if len(rows) != len(s.Sources) {
-			return fmt.Errorf("%w: %d of %d sources of summary %s are gone", fault.ErrCorrupt, len(s.Sources)-len(rows), len(s.Sources), s.ID)
+		if len(items) != len(s.Sources) {
+			return fmt.Errorf("%w: %d of %d sources of summary %s are gone", fault.ErrCorrupt, len(s.Sources)-len(items), len(s.Sources), s.ID)
 		}
 		dissolved = s
-		return cmp.Or(c.AppendRows("context_items", rows), cp.removeSummary(ctx, c, s.ID))
+		return cmp.Or(conversation.InsertItems(c, v.ID, items...), cp.removeSummary(ctx, c, s.ID))
 	})
 	return dissolved, err
 }
@@ -284,14 +264,10 @@ func (cp *Compactor) removeSummary(ctx context.Context, c *duck.Conn, id string)
 	if err != nil {
 		return err
 	}
-	if err := cp.index.RemoveIndex(ctx, c, kinds.Summary, docNo); err != nil {
-		return err
-	}
 	for _, name := range []string{"summary_delete", "summary_delete_sources"} {
 		if _, err := c.Exec(ctx, name, sql.Named("id", id)); err != nil {
 			return err
 		}
 	}
-	_, err = c.Exec(ctx, "document_delete", sql.Named("doc_no", docNo))
-	return err
+	return cp.index.DeleteDocument(ctx, c, kinds.Summary, docNo)
 }

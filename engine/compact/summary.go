@@ -13,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/window"
 )
 
 // Escalation is how far a summariser had to go until its text was shorter than what it stands for.
@@ -120,6 +121,11 @@ func sourcesOf(ctx context.Context, c *duck.Conn, id string) (all []Source, err 
 		return rows.Scan(&s.Kind, &s.ID)
 	}, sql.Named("summary_id", id))
 	return all, err
+}
+
+// item is the summary's place in the context.
+func (s *Summary) item() window.Item {
+	return window.Item{Position: s.FirstSeq, Ref: s.ID, Summary: true, Tokens: s.Tokens}
 }
 
 // DescribeSummary makes the document of a summary, without any lock: words, and a vector where the model gives one.

@@ -201,14 +201,15 @@ func (cs *Store) writeLonger(ctx context.Context, c *duck.Conn, was *storedMessa
 	if _, err := c.Exec(ctx, "message_longer", sql.Named("id", m.ID), sql.Named("text", m.Text), sql.Named("tokens", int64(m.Tokens))); err != nil {
 		return err
 	}
-	shown, err := c.Exec(ctx, "context_tokens", sql.Named("conversation_id", m.ConversationID), sql.Named("ref", m.ID), sql.Named("tokens", int64(m.Tokens)))
+	shown, err := PutItemTokens(ctx, c, m.ConversationID, m.ID, m.Tokens)
 	if err != nil {
 		return err
 	}
-	if more := m.Tokens - was.Tokens; shown == 0 && m.SetAside == "" && more != 0 {
-		_, err := c.Exec(ctx, "summaries_above_grow", sql.Named("message_id", m.ID), sql.Named("tokens", int64(more)))
-		if err != nil {
-			return err
+	if more := m.Tokens - was.Tokens; !shown && m.SetAside == "" && more != 0 {
+		for _, grow := range cs.longer {
+			if err := grow(ctx, c, m.ID, more); err != nil {
+				return err
+			}
 		}
 	}
 	if err := cs.index.RemoveIndex(ctx, c, kinds.Message, was.docNo); err != nil {

@@ -10,6 +10,8 @@
 package conversation
 
 import (
+	"context"
+
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/payload"
@@ -29,6 +31,9 @@ type Store struct {
 	gates     gates
 	grown     *grown // the conversation of the last Append; the writer's lock owns it
 	Guard     modelGuard
+
+	longer   []func(ctx context.Context, c *duck.Conn, messageID string, tokens int) error
+	archived []func(ctx context.Context, c *duck.Conn, conversationID string) error
 }
 
 // New gives the conversations of a file, and names their messages to its index.
@@ -42,4 +47,15 @@ func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *sc
 	file.OnRollback(cs.forgetGrown)
 	x.AddSource(messageSource(cs))
 	return cs, nil
+}
+
+// OnLonger has grow called, in the write transaction, for a message that summaries stand for and that has become longer by some tokens. It is set
+// before the first write.
+func (cs *Store) OnLonger(grow func(ctx context.Context, c *duck.Conn, messageID string, tokens int) error) {
+	cs.longer = append(cs.longer, grow)
+}
+
+// OnArchived has end called, in the write transaction, for a conversation that is archived. It is set before the first write.
+func (cs *Store) OnArchived(end func(ctx context.Context, c *duck.Conn, conversationID string) error) {
+	cs.archived = append(cs.archived, end)
 }

@@ -166,8 +166,12 @@ func (cs *Store) archive(ctx context.Context, c *duck.Conn, v *Conversation, cau
 	if result.Messages, err = cs.setAsideContext(ctx, c, v.ID, AsideReset); err != nil {
 		return nil, err
 	}
-	_, err = c.Exec(ctx, "debt_delete", sql.Named("conversation_id", v.ID))
-	return result, err
+	for _, end := range cs.archived {
+		if err := end(ctx, c, v.ID); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
 }
 
 // ResetSession archives a conversation and begins an empty one of the same name, key, session and scope. One that is empty goes on; where

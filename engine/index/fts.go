@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,9 @@ import (
 	"github.com/mallardmem/mallard/engine/setup"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
+
+// ftsSetting is the mark of the index: the totals that it is of.
+const ftsSetting = "fts"
 
 // FTSIndex is what a file has of the extension's index.
 type FTSIndex struct {
@@ -139,7 +143,19 @@ func (ix *Index) buildFTS(ctx context.Context, c *duck.Conn) error {
 		}
 		ix.opts.Progress("fts", i+1, len(kinds.All()))
 	}
-	return c.ExecDDL(ctx, sqlfiles.Query("fts_mark"))
+	if err := ix.markFTS(ctx, c); err != nil {
+		return err
+	}
+	return c.ExecDDL(ctx, sqlfiles.Query("fts_collected"))
+}
+
+// markFTS says in the file that the index is that of the present totals. The first write of words after it takes the mark away.
+func (ix *Index) markFTS(ctx context.Context, c *duck.Conn) error {
+	var totals string
+	if _, err := c.One(ctx, "fts_totals", []any{&totals}); err != nil {
+		return err
+	}
+	return ix.file.PutSetting(ctx, c, ftsSetting, json.RawMessage(totals))
 }
 
 // DropFTS deletes the index. The caller is in a write transaction.
@@ -177,7 +193,7 @@ func (ix *Index) unmarkFTS(ctx context.Context, c *duck.Conn) error {
 	if ix.unmarked {
 		return nil
 	}
-	_, err := c.Exec(ctx, "setting_delete", sql.Named("name", "fts"))
+	_, err := ix.file.DeleteSetting(ctx, c, ftsSetting)
 	ix.unmarked = err == nil
 	return err
 }

@@ -173,6 +173,15 @@ func (ix *Index) RemoveIndex(ctx context.Context, c *duck.Conn, kind kinds.Kind,
 	return ix.deleteVectors(ctx, c, docNo)
 }
 
+// DeleteDocument removes a document with all that it is found by. The caller is in a write transaction.
+func (ix *Index) DeleteDocument(ctx context.Context, c *duck.Conn, kind kinds.Kind, docNo int32) error {
+	if err := ix.RemoveIndex(ctx, c, kind, docNo); err != nil {
+		return err
+	}
+	_, err := c.Exec(ctx, "document_delete", sql.Named("doc_no", docNo))
+	return err
+}
+
 // UpdateDocument writes what recall filters by.
 func (ix *Index) UpdateDocument(ctx context.Context, c *duck.Conn, d *Document) error {
 	_, err := c.Exec(ctx, "document_update", sql.Named("doc_no", d.No), sql.Named("scope", d.Scope),

@@ -27,6 +27,44 @@ func (ix *Index) LeaveWords(ctx context.Context, c *duck.Conn, l Leaving, owners
 	return nil
 }
 
+// PurgeDocuments retires documents of one kind, and empties what their rows tell of the texts. The caller is in a write transaction.
+func (ix *Index) PurgeDocuments(ctx context.Context, c *duck.Conn, kind kinds.Kind, numbers []int32) error {
+	if err := ix.Retire(ctx, c, kind, numbers); err != nil {
+		return err
+	}
+	_, err := c.Exec(ctx, "documents_purge", sql.Named("doc_nos", numbers))
+	return err
+}
+
+// DeleteDocumentsOf removes the documents of a conversation with all that they are found by, and adds their words to those that leave. The caller is in
+// a write transaction, in which the texts are there still.
+func (ix *Index) DeleteDocumentsOf(ctx context.Context, c *duck.Conn, l Leaving, conversationID string) error {
+	numbers, owners := map[kinds.Kind][]int32{}, map[kinds.Kind][]string{}
+	err := c.Each(ctx, "documents_of_conversation", func(rows *sql.Rows) error {
+		var no int32
+		var kind kinds.Kind
+		var owner string
+		if err := rows.Scan(&no, &kind, &owner); err != nil {
+			return err
+		}
+		numbers[kind], owners[kind] = append(numbers[kind], no), append(owners[kind], owner)
+		return nil
+	}, sql.Named("conversation_id", conversationID))
+	if err != nil {
+		return err
+	}
+	if err := ix.LeaveWords(ctx, c, l, owners); err != nil {
+		return err
+	}
+	for kind, list := range numbers {
+		if err := ix.Retire(ctx, c, kind, list); err != nil {
+			return err
+		}
+	}
+	_, err = c.Exec(ctx, "purge_documents", sql.Named("conversation_id", conversationID))
+	return err
+}
+
 // SweepWords ends a purge: it removes terms that no document has any more, and of the ways of writing that leave those that none has, with what the text
 // extension's index made of them; and notes that the file's bytes may still have what was purged. The caller is in a write transaction, in which the documents
 // have left the index.

@@ -43,7 +43,7 @@ func (ix *Index) beginNext(ctx context.Context, c *duck.Conn) (Model, error) {
 	if err := ix.next.drop(ctx, c); err != nil {
 		return Model{}, err
 	}
-	return m, ix.createVectors(ctx, c, m, false)
+	return m, ix.insertModel(ctx, c, m, false)
 }
 
 // chooseNext makes the next model the file's. The caller is in a write transaction.
@@ -57,7 +57,7 @@ func (ix *Index) chooseNext(ctx context.Context, c *duck.Conn, m Model) error {
 	if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_leftover"), "{table}", m.Table()); err != nil {
 		return err
 	}
-	if err := m.point(ctx, c); err != nil {
+	if err := m.Point(ctx, c); err != nil {
 		return err
 	}
 	if err := ix.Chosen.drop(ctx, c); err != nil {

@@ -82,15 +82,20 @@ func (ix *Index) Embedding() bool {
 
 // choose makes m the model of a file that has none. The caller is in a write transaction, and adopts m when it is committed.
 func (ix *Index) choose(ctx context.Context, c *duck.Conn, m Model) error {
-	if err := ix.createVectors(ctx, c, m, true); err != nil {
+	if err := ix.insertModel(ctx, c, m, true); err != nil {
 		return err
 	}
-	return m.point(ctx, c)
+	return m.Point(ctx, c)
 }
 
-// createVectors makes room for a model's vectors. The caller is in a write transaction.
-func (ix *Index) createVectors(ctx context.Context, c *duck.Conn, m Model, chosen bool) error {
-	if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims)); err != nil {
+// CreateVectors makes room for the vectors of the model. The caller is in a write transaction.
+func (m Model) CreateVectors(ctx context.Context, c *duck.Conn) error {
+	return c.ExecDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
+}
+
+// insertModel adds a model and makes room for its vectors. The caller is in a write transaction.
+func (ix *Index) insertModel(ctx context.Context, c *duck.Conn, m Model, chosen bool) error {
+	if err := m.CreateVectors(ctx, c); err != nil {
 		return err
 	}
 	_, err := c.Exec(ctx, "model_insert", sql.Named("n", m.N), sql.Named("name", m.Name), sql.Named("dims", m.Dims),
@@ -98,8 +103,8 @@ func (ix *Index) createVectors(ctx context.Context, c *duck.Conn, m Model, chose
 	return err
 }
 
-// point lets queries read the vectors of the model. The caller is in a write transaction.
-func (m Model) point(ctx context.Context, c *duck.Conn) error {
+// Point lets queries read the vectors of the model. The caller is in a write transaction.
+func (m Model) Point(ctx context.Context, c *duck.Conn) error {
 	return c.ExecDDL(ctx, sqlfiles.Query("vectors_choose"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
 }
 

@@ -47,10 +47,7 @@ func (ms *Store) Purge(ctx context.Context, r ForgetRequest) (m *Memory, err err
 		if m, docNo, err = ms.find(ctx, c, r.ID, r.Agent); err != nil {
 			return err
 		}
-		if err := ms.index.RemoveIndex(ctx, c, kinds.Memory, docNo); err != nil {
-			return err
-		}
-		if _, err := c.Exec(ctx, "document_delete", sql.Named("doc_no", docNo)); err != nil {
+		if err := ms.index.DeleteDocument(ctx, c, kinds.Memory, docNo); err != nil {
 			return err
 		}
 		for _, query := range []string{"memory_delete", "relations_delete", "relations_to", "relations_to_delete"} {

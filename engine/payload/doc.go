@@ -1,7 +1,8 @@
 // Package payload keeps large contents by their hash: the bytes of messages and blocks as a host wrote them, texts of large files.
 //
 // It owns the table payloads and the folder beside the file, where the largest lie. A content is in the folder, synced and under its name, before the
-// row that refers to it is committed; one that no row names any more is removed by CheckPayloadFiles alone.
+// row that refers to it is committed. What a purge leaves without a reference goes by RemoveUnused; a file of the folder that no row names, by
+// CheckPayloadFiles.
 package payload
 
 import (

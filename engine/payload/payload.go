@@ -69,6 +69,30 @@ func (ct *Contents) PutPayloads(ctx context.Context, c *duck.Conn, p Pending) er
 	return nil
 }
 
+// RemoveUnused removes those contents that no row refers to any more, and tells how many they were, and which files of the folder held some of them: the
+// caller, who is in a write transaction, removes these when it is committed.
+func (ct *Contents) RemoveUnused(ctx context.Context, c *duck.Conn, names []string) (removed int, files []string, err error) {
+	if len(names) == 0 {
+		return 0, nil, nil
+	}
+	var unused []string
+	err = c.Each(ctx, "payloads_unused", func(rows *sql.Rows) error {
+		var name string
+		var apart bool
+		err := rows.Scan(&name, &apart)
+		unused = append(unused, name)
+		if apart {
+			files = append(files, ct.ApartName(name))
+		}
+		return err
+	}, sql.Named("sha256s", names))
+	if err != nil || len(unused) == 0 {
+		return 0, nil, err
+	}
+	_, err = c.Exec(ctx, "payloads_delete", sql.Named("sha256s", unused))
+	return len(unused), files, err
+}
+
 // Content is a payload that can be read; the caller closes it.
 type Content struct {
 	io.ReaderAt

@@ -112,7 +112,11 @@ func (r *recall) above(ctx context.Context, c *duck.Conn) (map[string]*above, er
 		return tops, nil
 	}
 	var docNos []int32
-	err := c.Each(ctx, "lift_to_"+string(r.query.Lift), func(rows *sql.Rows) error {
+	query := "lift_to_session"
+	if r.query.Lift == LiftToSummary {
+		query = "lift_to_summary"
+	}
+	err := c.Each(ctx, query, func(rows *sql.Rows) error {
 		var id string
 		a := &above{of: Lifted{To: r.query.Lift}}
 		if err := rows.Scan(&id, &a.key, &a.docNo, &a.of.FirstSeq, &a.of.LastSeq); err != nil {

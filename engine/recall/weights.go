@@ -174,8 +174,8 @@ func (rc *Recaller) SetWeights(ctx context.Context, name string, w Weights) erro
 // ResetWeights removes a stored set; a built-in one of that name is back as it was. Errors: ErrNotFound for a name that is neither.
 func (rc *Recaller) ResetWeights(ctx context.Context, name string) error {
 	return rc.file.Write(ctx, "reset weights", func(c *duck.Conn) error {
-		removed, err := c.Exec(ctx, "setting_delete", sql.Named("name", weightsPrefix+name))
-		if _, builtin := builtinWeights()[name]; err == nil && removed == 0 && !builtin {
+		found, err := rc.file.DeleteSetting(ctx, c, weightsPrefix+name)
+		if _, builtin := builtinWeights()[name]; err == nil && !found && !builtin {
 			err = noWeights(name)
 		}
 		return err

@@ -38,7 +38,7 @@ func (s *salvage) makeFresh(ctx context.Context, all *stored) (err error) {
 		if all.Model == 0 {
 			return nil
 		}
-		return c.ExecDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(all.Model), "{dims}", strconv.Itoa(all.Dims))
+		return index.Model{N: all.Model, Dims: all.Dims}.CreateVectors(ctx, c)
 	})
 }
 
@@ -140,15 +140,12 @@ func (s *salvage) define(ctx context.Context, e *Fresh) error {
 	}
 	defer e.File.Unlock()
 	c := e.File.Conn
-	if _, err := c.Exec(ctx, "setting_delete", sql.Named("name", "definitions")); err != nil {
-		return err
-	}
-	if err := e.File.Define(ctx); err != nil {
+	if err := e.File.Redefine(ctx); err != nil {
 		return err
 	}
 	return c.Transaction(ctx, "BEGIN TRANSACTION", func() error {
 		if e.Index.Chosen.N > 0 {
-			if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_choose"), "{n}", strconv.Itoa(e.Index.Chosen.N), "{dims}", strconv.Itoa(e.Index.Chosen.Dims)); err != nil {
+			if err := e.Index.Chosen.Point(ctx, c); err != nil {
 				return err
 			}
 		}

@@ -178,14 +178,34 @@ func (d *Diagnosis) note(step string, changed int64) {
 // rowRepairs are the statements that put right what follows from other rows, in their order; each is run until it changes nothing, but at most
 // so many times: levels of summaries are counted one by one.
 var rowRepairs = [...]struct {
-	what, query string
-	most        int
+	what string
+	do   func(ctx context.Context, c *duck.Conn) (changed int64, err error)
+	most int
 }{
-	{"references", "doctor_references", 1}, {"summaries moved", "doctor_homes", compact.MostDeep}, {"context items moved", "doctor_items", 1},
-	{"leftovers", "doctor_leftovers", 1}, {"parts numbered", "doctor_parts", 1}, {"conversations", "doctor_conversations", 1},
-	{"sources", "doctor_lineage", 1}, {"messages not set aside", "doctor_aside", 1},
-	{"sources numbered", "doctor_sources", 1}, {"leaves counted", "doctor_leaves", 1},
-	{"summaries counted", "doctor_condensed", compact.MostDeep}, {"context items", "doctor_context", 1}, {"memories superseded", "doctor_superseded", 1},
+	{"references", changedBy("doctor_references"), 1},
+	{"summaries moved", changedBy("doctor_homes"), compact.MostDeep},
+	{"context items moved", changedBy("doctor_items"), 1},
+	{"leftovers", changedBy("doctor_leftovers"), 1},
+	{"parts numbered", changedBy("doctor_parts"), 1},
+	{"conversations", changedBy("doctor_conversations"), 1},
+	{"sources", changedBy("doctor_lineage"), 1},
+	{"messages not set aside", changedBy("doctor_aside"), 1},
+	{"sources numbered", compact.NumberSources, 1},
+	{"leaves counted", compact.CountLeaves, 1},
+	{"summaries counted", compact.CountCondensed, compact.MostDeep},
+	{"context items", conversation.MendContexts, 1},
+	{"memories superseded", changedBy("doctor_superseded"), 1},
+}
+
+// changedBy gives what runs the statements of a name, and tells how many rows they changed.
+func changedBy(name string) func(ctx context.Context, c *duck.Conn) (changed int64, err error) {
+	return func(ctx context.Context, c *duck.Conn) (int64, error) {
+		changed, err := c.ChangedBy(ctx, sqlfiles.Query(name))
+		if err != nil {
+			return changed, duck.QueryError(name, err)
+		}
+		return changed, nil
+	}
 }
 
 // repairRows puts right what follows from other rows, all in one transaction.
@@ -204,9 +224,9 @@ func (u *Upkeep) repairRows(ctx context.Context, d *Diagnosis) error {
 		done.note("messages counted", counted)
 		for _, step := range rowRepairs {
 			for range step.most {
-				changed, err := c.ChangedBy(ctx, sqlfiles.Query(step.query))
+				changed, err := step.do(ctx, c)
 				if err != nil {
-					return duck.QueryError(step.query, err)
+					return err
 				}
 				if done.note(step.what, changed); changed == 0 {
 					break

@@ -61,14 +61,6 @@ FROM summaries
 WHERE conversation_id = $conversation_id
   AND id IN (SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'summary');
 
--- name: assemble_asked
--- The position of the newest message of a user in the context, before a position; one that holds results of tools is no user's.
-SELECT coalesce(max(position), 0)
-FROM context_items
-WHERE conversation_id = $conversation_id AND kind = 'message' AND position < $before
-  AND position IN (SELECT seq FROM messages WHERE conversation_id = $conversation_id AND role = 'user')
-  AND position NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result' AND call_id IS NOT NULL);
-
 -- name: assemble_partners
 -- Positions of messages in the context that make some calls of tools, or hold their results.
 SELECT DISTINCT i.position

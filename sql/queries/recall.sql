@@ -2,6 +2,30 @@
 -- parameters and are planned once. In a list of asking, '*' is no restriction, and an empty list matches nothing; a time without
 -- a bound lies in the year 1 or 9999. What others stand on twice, or what settles the order of joins, is materialized.
 
+-- name: recall_tables
+-- Each connection has a place of its own for the recall under way: what is asked, and what is offered for ranking. They are made
+-- anew now and then, since the rows that were deleted would go on taking room and time. Weights are columns, for in a struct all
+-- of them would be carried through every stage.
+CREATE OR REPLACE TEMP TABLE weighing AS SELECT unnest(NULL::weights) LIMIT 0;
+CREATE OR REPLACE TEMP TABLE asking (
+    asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT, offers BIGINT,
+    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tagged BOOLEAN, fts BOOLEAN,
+    since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
+-- Conversations by name or id.
+CREATE OR REPLACE TEMP TABLE asked_conversations (name VARCHAR);
+-- What the index is asked: word counts the words of the question, share is what a term adds to the frequency of its word: 1 for
+-- the word itself, less for a related one, 0 for one that is only counted.
+CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUBLE);
+-- The question's vector, or an empty list; whether words are asked too; and the cosine that random text reaches, 0 where nobody knows it.
+CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN, chance DOUBLE);
+CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
+CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
+CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
+-- Candidates in their order; a cosine that is NULL could not be known, dropped is the stage that did so before.
+CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE, dropped VARCHAR);
+-- Documents that are shown.
+CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER);
+
 -- name: recall_clear
 -- Forgets what the connection was last asked. The weights stay: the next question mostly has the same.
 DELETE FROM temp.main.asking;
@@ -50,3 +74,6 @@ DELETE FROM temp.main.asked_terms;
 -- name: recall_by_fts
 -- Takes the hits of words from fts_hits in place of postings.
 UPDATE temp.main.asking SET fts = true;
+
+-- name: setting_list
+SELECT name, value::VARCHAR FROM settings WHERE starts_with(name, $prefix) ORDER BY name;

@@ -123,6 +123,14 @@ func (f *File) Define(ctx context.Context) error {
 	})
 }
 
+// Redefine is Define for a file whose note of them says nothing, since its rows are those of another.
+func (f *File) Redefine(ctx context.Context) error {
+	if _, err := f.DeleteSetting(ctx, f.Conn, "definitions"); err != nil {
+		return err
+	}
+	return f.Define(ctx)
+}
+
 // MakeSchema brings a file that MakeFile has made to the schema of a version, 0 for the newest, and lets do go on with it.
 func MakeSchema(ctx context.Context, path string, o setup.Options, version int, do func(c *Conn) error) (err error) {
 	f := &File{name: path, opts: o, Readers: newReaders(o)}

@@ -26,6 +26,7 @@ func Column[T any](ctx context.Context, c *Conn, query string, args ...any) ([]T
 
 // ChangedBy runs statements that can't be prepared, and gives the number of rows that all of them changed.
 func (c *Conn) ChangedBy(ctx context.Context, statements string) (changed int64, err error) {
+	c.step()
 	for statement := range strings.SplitSeq(statements, ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue

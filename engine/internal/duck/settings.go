@@ -30,3 +30,9 @@ func (f *File) PutSetting(ctx context.Context, c *Conn, name string, value any) 
 	_, err = c.Exec(ctx, "setting_put", sql.Named("name", name), sql.Named("value", string(b)))
 	return err
 }
+
+// DeleteSetting removes a stored value, and reports whether there was one.
+func (f *File) DeleteSetting(ctx context.Context, c *Conn, name string) (found bool, err error) {
+	n, err := c.Exec(ctx, "setting_delete", sql.Named("name", name))
+	return n > 0, err
+}

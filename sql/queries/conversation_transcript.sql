@@ -34,8 +34,5 @@ ORDER BY m.seq;
 UPDATE messages SET set_aside = $set_aside, set_aside_at = $at::TIMESTAMP
 WHERE conversation_id = $conversation_id AND id IN (SELECT unnest($ids::VARCHAR[]));
 
--- name: branch_items
-DELETE FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message' AND ref IN (SELECT unnest($ids::VARCHAR[]));
-
 -- name: conversation_title
 UPDATE conversations SET title = $title WHERE id = $id;

@@ -1,8 +1,3 @@
--- name: vectors_none
--- As long as no embedding model was chosen there are no vectors, and nothing can become one.
-CREATE OR REPLACE VIEW vectors AS SELECT NULL::INTEGER AS doc_no, NULL::FLOAT[1] AS v WHERE false;
-CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[1];
-
 -- name: vectors_create
 -- The vectors of model {n}, all of unit length.
 CREATE TABLE vectors_{n} (doc_no INTEGER PRIMARY KEY USING COMPRESSION bitpacking, v FLOAT[{dims}] NOT NULL);
@@ -29,6 +24,9 @@ DELETE FROM models WHERE n = $n;
 
 -- name: vectors_delete
 DELETE FROM {table} WHERE doc_no = {doc_no};
+
+-- name: vectors_retire
+DELETE FROM {table} WHERE doc_no IN ({doc_nos});
 
 -- name: vectors_leftover
 -- Takes out what may not be recalled any more.

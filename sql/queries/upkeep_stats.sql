@@ -30,10 +30,3 @@ SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM terms), (SELE
 SELECT coalesce(count(*) FILTER (compression = 'Uncompressed') / nullif(count(*), 0), 1)
 FROM pragma_storage_info('{table}')
 WHERE segment_type = 'FLOAT' AND persistent;
-
--- name: scopes_unused
--- Those of the scopes that nothing is in, in their order.
-SELECT scope
-FROM (SELECT unnest($scopes::VARCHAR[]) AS scope, generate_subscripts($scopes::VARCHAR[], 1) AS place) AS asked
-ANTI JOIN (SELECT scope FROM memories UNION ALL SELECT scope FROM conversations) AS used USING (scope)
-ORDER BY place;

@@ -125,5 +125,21 @@ DROP TABLE rebuilt_postings;
 -- The highest number of a document that the rows name.
 SELECT greatest(coalesce((SELECT max(doc_no) FROM memories), 0), coalesce((SELECT max(doc_no) FROM messages), 0), coalesce((SELECT max(doc_no) FROM summaries), 0));
 
--- name: documents_count
-SELECT count(*) FROM documents;
+-- name: documents_live
+-- How many of these documents are in the index, and their length.
+SELECT count(*), coalesce(sum(length), 0)::DOUBLE FROM documents WHERE doc_no = ANY ($doc_nos::INTEGER[]) AND live;
+
+-- name: postings_retire
+DELETE FROM postings WHERE doc_no = ANY ($doc_nos::INTEGER[]);
+
+-- name: documents_retire
+UPDATE documents SET live = false, length = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]) AND live;
+
+-- name: documents_purge
+UPDATE documents SET speaker = NULL, characters = 0, asks = false, ends_asking = false, tells = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]);
+
+-- name: documents_of_conversation
+SELECT doc_no, kind, owner_id FROM documents WHERE conversation_id = $conversation_id;
+
+-- name: purge_documents
+DELETE FROM documents WHERE conversation_id = $conversation_id;

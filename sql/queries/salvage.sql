@@ -1,7 +1,3 @@
--- name: attach_old
--- Opens a file that is only read beside a new one.
-ATTACH '{path}' AS old (READ_ONLY, TYPE duckdb);
-
 -- name: recover_tables
 -- The tables of a damaged file, with as many rows as were ever added.
 SELECT t.table_name, t.estimated_size, t.has_primary_key, c.names, c.optional

@@ -36,10 +36,18 @@ SELECT position, ref, tokens FROM context_items
 WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to
 ORDER BY position;
 
--- name: context_remove
--- Takes items from one position to another out of a context.
-DELETE FROM context_items WHERE conversation_id = $conversation_id AND position BETWEEN $from AND $to;
+-- name: assemble_asked
+-- The position of the newest message of a user in the context, before a position; one that holds results of tools is no user's.
+SELECT coalesce(max(position), 0)
+FROM context_items
+WHERE conversation_id = $conversation_id AND kind = 'message' AND position < $before
+  AND position IN (SELECT seq FROM messages WHERE conversation_id = $conversation_id AND role = 'user')
+  AND position NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result' AND call_id IS NOT NULL);
 
--- name: context_tokens
--- What an item costs, after what it refers to was changed.
-UPDATE context_items SET tokens = $tokens WHERE conversation_id = $conversation_id AND ref = $ref;
+-- name: message_range
+-- Messages of a conversation from one seq to another.
+SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
+    tokens, set_aside, set_aside_at
+FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+ORDER BY seq;

@@ -109,27 +109,3 @@ INSERT INTO cursors VALUES ($path, $host, $conversation_id, $file_id, $first_lin
 ON CONFLICT (path) DO UPDATE SET host = excluded.host, conversation_id = coalesce(excluded.conversation_id, cursors.conversation_id),
     file_id = excluded.file_id, first_line = excluded.first_line, bytes = excluded.bytes, lines = excluded.lines, skipped = excluded.skipped,
     read_at = excluded.read_at, ingested_at = coalesce(excluded.ingested_at, cursors.ingested_at);
-
--- name: message_range
--- Messages of a conversation from one seq to another.
-SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at
-FROM messages
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
-ORDER BY seq;
-
--- name: term_rarity
--- How rare the words of messages are, from one seq of a conversation to another, among all messages of the file.
-WITH documents AS (
-    SELECT doc_no FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
-),
-wanted AS MATERIALIZED (
-    SELECT DISTINCT term_no FROM postings WHERE doc_no IN (FROM documents)
-      AND doc_no BETWEEN (SELECT min(doc_no) FROM documents) AND (SELECT max(doc_no) FROM documents)
-),
-counted AS (
-    SELECT term_no, count(*) AS documents FROM postings WHERE kind = 'message'::document_kind AND term_no IN (FROM wanted) GROUP BY term_no
-)
-SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'::document_kind), c.documents)
-FROM counted AS c
-JOIN terms AS t USING (term_no);

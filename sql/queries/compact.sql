@@ -64,6 +64,18 @@ FROM (
 ) AS n
 WHERE summaries.id = $id;
 
+-- name: summaries_above_grow
+-- The messages under these summaries, those above this message, cost so many tokens more.
+UPDATE summaries SET source_tokens = source_tokens + $tokens
+WHERE id IN (
+    WITH RECURSIVE above(id) AS (
+        SELECT summary_id FROM summary_sources WHERE kind = 'message' AND source = $message_id
+        UNION
+        SELECT s.summary_id FROM summary_sources AS s JOIN above ON s.source = above.id WHERE s.kind = 'summary'
+    )
+    FROM above
+);
+
 -- name: summary_fallbacks
 -- Summaries made without the model that was asked, sources before what was made from them.
 SELECT s.id
@@ -89,10 +101,6 @@ DELETE FROM summaries WHERE id = $id;
 -- name: summary_delete_sources
 -- Forgets what a summary was made from.
 DELETE FROM summary_sources WHERE summary_id = $id;
-
--- name: context_remove_ref
--- Takes one item out of a context.
-DELETE FROM context_items WHERE conversation_id = $conversation_id AND ref = $ref;
 
 -- name: debt_list
 -- Conversations whose compaction was put off, oldest first.
@@ -139,7 +147,18 @@ WHERE m.conversation_id = $conversation_id AND m.seq < $before
     OR m.id IN (SELECT source FROM summary_sources WHERE kind = 'message' AND summary_id = ANY ($summaries::VARCHAR[])))
 ORDER BY m.seq;
 
--- name: context_remove_before
--- Takes messages before a position out of the context, and the given summaries.
-DELETE FROM context_items
-WHERE conversation_id = $conversation_id AND position < $before AND (kind = 'message' OR ref = ANY ($summaries::VARCHAR[]));
+-- name: term_rarity
+-- How rare the words of messages are, from one seq of a conversation to another, among all messages of the file.
+WITH documents AS (
+    SELECT doc_no FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+),
+wanted AS MATERIALIZED (
+    SELECT DISTINCT term_no FROM postings WHERE doc_no IN (FROM documents)
+      AND doc_no BETWEEN (SELECT min(doc_no) FROM documents) AND (SELECT max(doc_no) FROM documents)
+),
+counted AS (
+    SELECT term_no, count(*) AS documents FROM postings WHERE kind = 'message'::document_kind AND term_no IN (FROM wanted) GROUP BY term_no
+)
+SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'::document_kind), c.documents)
+FROM counted AS c
+JOIN terms AS t USING (term_no);

@@ -23,23 +23,8 @@ WITH RECURSIVE above(id) AS (
 )
 SELECT id FROM summaries WHERE id IN (FROM above) ORDER BY depth, first_seq;
 
--- name: parts_purge
-DELETE FROM parts WHERE message_id = ANY ($ids::VARCHAR[]);
-
--- name: large_files_purge
-DELETE FROM large_files WHERE message_id = ANY ($ids::VARCHAR[]);
-
 -- name: sources_purge
 DELETE FROM summary_sources WHERE source = ANY ($ids::VARCHAR[]);
-
--- name: messages_purge
--- Number, role, keys and times are left.
-UPDATE messages SET text = '', caption = NULL, speaker = NULL, raw = NULL, raw_sha256 = NULL, tokens = 0, set_aside = 'purged',
-    set_aside_at = $at::TIMESTAMP
-WHERE id = ANY ($ids::VARCHAR[]);
-
--- name: documents_purge
-UPDATE documents SET speaker = NULL, characters = 0, asks = false, ends_asking = false, tells = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]);
 
 -- name: summaries_of_nothing
 -- Summaries whose last source is gone.
@@ -58,15 +43,9 @@ WHERE m.set_aside = ANY ($reasons::VARCHAR[]) AND m.set_aside_at <= $before::TIM
   AND ($scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[]))
 ORDER BY m.conversation_id, m.seq;
 
--- name: documents_of_conversation
-SELECT doc_no, kind, owner_id FROM documents WHERE conversation_id = $conversation_id;
-
 -- name: purge_list
 -- All messages of a conversation.
 SELECT id, tokens FROM messages WHERE conversation_id = $conversation_id;
-
--- name: purge_documents
-DELETE FROM documents WHERE conversation_id = $conversation_id;
 
 -- name: purge_sources
 DELETE FROM summary_sources WHERE summary_id IN (SELECT id FROM summaries WHERE conversation_id = $conversation_id);
@@ -74,30 +53,8 @@ DELETE FROM summary_sources WHERE summary_id IN (SELECT id FROM summaries WHERE 
 -- name: purge_summaries
 DELETE FROM summaries WHERE conversation_id = $conversation_id;
 
--- name: purge_context
-DELETE FROM context_items WHERE conversation_id = $conversation_id;
-
--- name: purge_parts
-DELETE FROM parts WHERE conversation_id = $conversation_id;
-
--- name: purge_files
-DELETE FROM large_files WHERE conversation_id = $conversation_id;
-
 -- name: purge_compactions
 DELETE FROM compactions WHERE conversation_id = $conversation_id;
 
 -- name: purge_debts
 DELETE FROM compaction_debts WHERE conversation_id = $conversation_id;
-
--- name: purge_cursors
--- A transcript stays read as far as it was, so that what was purged does not come back with its next line.
-UPDATE cursors SET conversation_id = NULL WHERE conversation_id = $conversation_id;
-
--- name: purge_children
-UPDATE conversations SET parent_id = NULL WHERE parent_id = $conversation_id;
-
--- name: purge_messages
-DELETE FROM messages WHERE conversation_id = $conversation_id;
-
--- name: purge_conversation
-DELETE FROM conversations WHERE id = $conversation_id;

@@ -26,30 +26,6 @@ DETACH unmade;
 -- Each connection works in the attached file.
 USE mallard;
 
--- name: recall_tables
--- Each connection has a place of its own for the recall under way: what is asked, and what is offered for ranking. They are made
--- anew now and then, since the rows that were deleted would go on taking room and time. Weights are columns, for in a struct all
--- of them would be carried through every stage.
-CREATE OR REPLACE TEMP TABLE weighing AS SELECT unnest(NULL::weights) LIMIT 0;
-CREATE OR REPLACE TEMP TABLE asking (
-    asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT, offers BIGINT,
-    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tagged BOOLEAN, fts BOOLEAN,
-    since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
--- Conversations by name or id.
-CREATE OR REPLACE TEMP TABLE asked_conversations (name VARCHAR);
--- What the index is asked: word counts the words of the question, share is what a term adds to the frequency of its word: 1 for
--- the word itself, less for a related one, 0 for one that is only counted.
-CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUBLE);
--- The question's vector, or an empty list; whether words are asked too; and the cosine that random text reaches, 0 where nobody knows it.
-CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN, chance DOUBLE);
-CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
-CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
-CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
--- Candidates in their order; a cosine that is NULL could not be known, dropped is the stage that did so before.
-CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE, dropped VARCHAR);
--- Documents that are shown.
-CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER);
-
 -- name: seal
 -- Once the file is attached there is no way out to other files, and no way to open one.
 SET GLOBAL enable_external_access = false;
@@ -87,11 +63,30 @@ INSERT INTO migrations VALUES ($version, $name, $hash, $applied_at::TIMESTAMP);
 -- name: setting_get
 SELECT value::VARCHAR FROM settings WHERE name = $name;
 
--- name: setting_list
-SELECT name, value::VARCHAR FROM settings WHERE starts_with(name, $prefix) ORDER BY name;
-
 -- name: setting_put
 INSERT OR REPLACE INTO settings VALUES ($name, $value::JSON);
 
 -- name: setting_delete
 DELETE FROM settings WHERE name = $name;
+
+-- name: documents_count
+SELECT count(*) FROM documents;
+
+-- name: fts_load
+LOAD '{path}';
+
+-- name: fts_load_installed
+LOAD fts;
+
+-- name: fts_install
+-- Needs the network.
+INSTALL fts;
+
+-- name: attach_old
+-- Opens a file that is only read beside a new one.
+ATTACH '{path}' AS old (READ_ONLY, TYPE duckdb);
+
+-- name: vectors_none
+-- As long as no embedding model was chosen there are no vectors, and nothing can become one.
+CREATE OR REPLACE VIEW vectors AS SELECT NULL::INTEGER AS doc_no, NULL::FLOAT[1] AS v WHERE false;
+CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[1];
