@@ -41,7 +41,7 @@ func (m *Memory) row(docNo int32) ([]driver.Value, error) {
 	}, nil
 }
 
-// scanMemory reads a row of the query memory_columns; deferred levels come back as their defaults.
+// scanMemory reads a row of memory_by_id and of the queries that give the same columns; deferred levels come back as their defaults.
 func scanMemory(rows *sql.Rows, more ...any) (*Memory, int32, error) {
 	var m Memory
 	var docNo int32

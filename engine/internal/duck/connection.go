@@ -398,7 +398,7 @@ func (c *Conn) AppendTemp(table string, rows ...[]driver.Value) error {
 	return c.AppendAll("temp", table, slices.Values(rows))
 }
 
-// AppendAll is appendRows for the file, which is "mallard", or "temp".
+// AppendAll is AppendRows for the file, which is "mallard", or "temp".
 func (c *Conn) AppendAll(catalog, table string, rows iter.Seq[[]driver.Value]) error {
 	c.step()
 	return c.SQL.Raw(func(raw any) error {

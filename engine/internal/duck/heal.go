@@ -21,7 +21,7 @@ const (
 	longestPause  = time.Minute
 )
 
-// healing is what heal knows of earlier attempts. Engine.using, held for writing, owns it.
+// healing is what heal knows of earlier attempts. File.Using, held for writing, owns it.
 type healing struct {
 	pause time.Duration
 	Next  time.Time // not before
