@@ -7,9 +7,9 @@
 // It asks duck for a connection, index for the tokenizer, the model and the state of the fts index, scope what an agent sees; of memory it needs the
 // words alone: categories, tiers, levels.
 //
-// What bites: the question's vector is made between two transactions, on a connection that is kept; so what is ranked may have a
-// write that the rarity of its words has not, and whoever closes the file waits for the model. A row that was
-// deleted from a temporary table stays in it and is scanned, so the tables are made anew now and then, which drops every plan of the connection. A window without a partition or order can end DuckDB, so no statement has one.
+// What bites: the question's vector is made between two transactions, on a connection that is kept; so what is ranked may have a write that the
+// rarity of its words has not, and whoever closes the file waits for the model. A row that was deleted from a temporary table stays in it and is scanned, so the
+// tables are made anew now and then, which drops every plan of the connection. A window without a partition or order can end DuckDB, so no statement has one.
 package recall
 
 import (

@@ -135,6 +135,7 @@ func (f *File) Lock(ctx context.Context) error {
 	}
 }
 
+// Unlock gives the writer's lock up.
 func (f *File) Unlock() { <-f.Writer }
 
 // Reading runs do in a transaction that sees one state of the file.
