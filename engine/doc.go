@@ -2,9 +2,32 @@
 //
 // # Start with these eight
 //
-// [Open] and [Engine.Close] a file; [Engine.Remember] a statement and [Engine.Recall] what answers a question; [Engine.Append] what was said,
-// [Engine.Assemble] what a model is shown of it, and [Engine.Compact] what became too long; [Engine.Query] asks the file with SQL. The other verbs
-// change, look up, move and mend.
+// [Open] opens or makes a file, [Engine.Close] gives it up. [Engine.Remember] keeps a statement, [Engine.Recall] finds what answers a question.
+// [Engine.Append] keeps what was said, [Engine.Assemble] gives what a model is shown of it, [Engine.Compact] puts summaries in the place of what became
+// too long. [Engine.Query] asks the file with SQL. The other verbs change, look up, move and mend.
+//
+// # The rooms
+//
+// An Engine is a facade: each verb is one line that calls a room, a package below this one, in which its requests, its results and all details are.
+//
+//   - memory: statements. Remember, Update, Supersede, Forget, Purge, Import, Export.
+//   - recall: questions. Recall, with filters, weights, explanations and a trace.
+//   - conversation: what was said. Append, sessions, large files, the transcripts of hosts.
+//   - compact: what stands for it. Compact, summaries, the removal of messages.
+//   - assemble: what a model is shown. Assemble, in the shape of a provider.
+//   - lookup: a model's tools. Grep, Describe, Expand, ExpandQuery, grants.
+//   - scope: who may see what.
+//   - query: analysts' questions.
+//   - index: words and vectors. RebuildIndex.
+//   - payload: large contents. CheckPayloadFiles.
+//   - upkeep: the file as a whole. Check, Doctor, Snapshot, Shred, Stats.
+//   - salvage: a damaged file. Recover.
+//   - interchange: files of others, line by line.
+//   - setup: options, their defaults, and what models have to do.
+//   - ids and kinds: how things are named.
+//
+// Beside the facade stand session, which reads the transcripts of other hosts; share, which lets other processes read; llm, which asks the models that
+// write summaries; and enginetest, for the tests of what stands on an engine. docs/architecture.md is the map of all of them.
 //
 // # Nouns
 //
@@ -14,17 +37,15 @@
 //
 // # Writing
 //
-// Open a file, Remember statements, Append messages. Each write is one transaction: the row, its words and its vector are all
-// on disk when the call returns, or none of it is. Update, Supersede, Forget and Purge change memories; nothing but Purge
-// removes one. One write runs at a time, reads run beside it, and no lock is held while a model thinks.
+// Each write is one transaction: the row, its words and its vector are all on disk when the call returns, or none of it is. Of memories, only Purge removes
+// one. One write runs at a time, reads run beside it, and the lock of those who write is never held while a model thinks.
 //
 // # Conversations
 //
 // What a model is shown of a conversation is its context: messages, and summaries in the place of older ones. The turn of an agent is
 // Append, Assemble, the model, Append again, and then, when NeedsCompaction says so, Compact. No message is lost by that: Grep,
 // Describe, Expand and ExpandQuery are what a model needs as tools to find what was summarised away. NewSession, ResetSession and
-// Archive end what is over; PurgeMessages and PurgeConversation alone remove anything. docs/agents.md goes through it step by step;
-// package session reads the transcripts of other hosts, and package llm asks the models that write summaries.
+// Archive end what is over; PurgeMessages, PruneSetAside and PurgeConversation alone remove anything. docs/agents.md goes through it step by step.
 //
 // # Recalling
 //
@@ -37,9 +58,13 @@
 // Requests carry the id of an agent; Scopes says which scopes it may use. A request without an agent is the program's own and
 // sees everything.
 //
+// # Errors
+//
+// Every error wraps one of those named here (Err…), for errors.Is, and says what may help.
+//
 // # What bites
 //
-// A file that is open for writing can't be opened by another process, not even for reading: Snapshot makes a copy for those. Two
+// A file that is open for writing can't be opened by another process, not even for reading: share answers those, and Snapshot makes a copy for them. Two
 // handles on one file in one process are refused. Vectors are of the file's model alone; another model is ErrModelMismatch,
 // and RebuildIndex moves a file to it.
 package engine

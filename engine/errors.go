@@ -28,7 +28,7 @@ var (
 	ErrReadOnly = fault.ErrReadOnly
 	// ErrNoEmbedder: a recall by vectors without a model, or of a file without vectors.
 	ErrNoEmbedder = fault.ErrNoEmbedder
-	// ErrNoLLM: what was asked needs a language model, and Options.setup.LLM has none.
+	// ErrNoLLM: what was asked needs a language model, and Options.LLM is none.
 	ErrNoLLM = fault.ErrNoLLM
 	// ErrBadVector: a model gave a vector of the wrong length, or one that is zero or not finite.
 	ErrBadVector = fault.ErrBadVector

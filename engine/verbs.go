@@ -45,7 +45,7 @@ func (e *Engine) List(ctx context.Context, r memory.ListRequest) ([]*memory.Memo
 	return e.memories.List(ctx, r)
 }
 
-// Import reads memories, one JSON object per line or as an array, with the keys of Export or of another store (Memory.UnmarshalJSON).
+// Import reads memories, one JSON object per line or as an array, with the keys of Export or of another store (memory.Memory.UnmarshalJSON).
 func (e *Engine) Import(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	return e.memories.Import(ctx, in, q)
 }
@@ -60,7 +60,7 @@ func (e *Engine) RememberMany(ctx context.Context, requests []memory.RememberReq
 	return e.memories.RememberMany(ctx, requests)
 }
 
-// Supersede stores a memory and ends the one it replaces at the same moment; the older one keeps its text and can be recalled with RecallQuery.AsOf.
+// Supersede stores a memory and ends the one it replaces at the same moment; the older one keeps its text and can be recalled with recall.Query.AsOf.
 func (e *Engine) Supersede(ctx context.Context, r memory.SupersedeRequest) (memory.Remembered, error) {
 	return e.memories.Supersede(ctx, r)
 }
@@ -119,7 +119,7 @@ func (e *Engine) Conversation(ctx context.Context, name, agent string) (v *conve
 	return e.conversations.Conversation(ctx, name, agent)
 }
 
-// Cursors lists all of them by path.
+// Cursors lists how far transcripts were read, by their paths.
 func (e *Engine) Cursors(ctx context.Context) (all []conversation.Cursor, err error) {
 	return e.conversations.Cursors(ctx)
 }
@@ -134,22 +134,22 @@ func (e *Engine) PruneHeartbeats(ctx context.Context, r conversation.PruneHeartb
 	return e.conversations.PruneHeartbeats(ctx, r)
 }
 
-// ImportMessages reads messages, one JSON object per line or as an array: conversation and text, and as they are known key, session, role, speaker, time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message (ContentOf).
+// ImportMessages reads messages, one JSON object per line or as an array: conversation and text, and as they are known key, session, role, speaker, time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message (conversation.ContentOf).
 func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	return e.conversations.ImportMessages(ctx, in, q)
 }
 
-// LargeFile finds one by its id, or the unique ending of it.
+// LargeFile finds a large file by its id, or the unique ending of it.
 func (e *Engine) LargeFile(ctx context.Context, id, agent string) (f *conversation.LargeFile, err error) {
 	return e.conversations.LargeFile(ctx, id, agent)
 }
 
-// LargeFiles lists those of a conversation, in the order they came.
+// LargeFiles lists the large files of a conversation, in the order they came.
 func (e *Engine) LargeFiles(ctx context.Context, conversation, agent string) (all []*conversation.LargeFile, err error) {
 	return e.conversations.LargeFiles(ctx, conversation, agent)
 }
 
-// ReadLargeFile reads back what was put apart.
+// ReadLargeFile reads a piece of a large file back.
 func (e *Engine) ReadLargeFile(ctx context.Context, r conversation.ReadLargeFileRequest) (piece *conversation.LargeFilePiece, err error) {
 	return e.conversations.ReadLargeFile(ctx, r)
 }
@@ -285,7 +285,7 @@ func (e *Engine) Expand(ctx context.Context, r lookup.ExpandRequest) (*lookup.Ex
 	return e.tools.Expand(ctx, r)
 }
 
-// ExpandQuery finds the messages that answer a question among those that only summaries stand for, or with InContext among all of the conversation, best first as Recall ranks them, and has the model answer from them, within ConversationOptions.SummaryTimeout.
+// ExpandQuery finds the messages that answer a question among those that only summaries stand for, or with InContext among all of the conversation, best first as Recall ranks them, and has the model answer from them, within setup.Conversation.SummaryTimeout.
 func (e *Engine) ExpandQuery(ctx context.Context, r lookup.ExpandQueryRequest) (*lookup.QueryAnswer, error) {
 	return e.tools.ExpandQuery(ctx, r)
 }
@@ -295,7 +295,7 @@ func (e *Engine) CreateGrant(ctx context.Context, r lookup.GrantRequest) (*looku
 	return e.tools.CreateGrant(ctx, r)
 }
 
-// Grant gives one as it stands.
+// Grant gives a grant as it stands.
 func (e *Engine) Grant(id string) (*lookup.Grant, error) { return e.tools.Grant(id) }
 
 // RevokeGrant ends a grant; a call that uses it comes to its end.

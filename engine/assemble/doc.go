@@ -1,7 +1,12 @@
 // Package assemble makes what a model is shown of a conversation: the summaries and messages that fit its budget, in the form that its provider wants.
 //
-// It owns no table and writes nothing. The newest messages come whole; what is older gives way first; a tool's call and its result stay together. Golden
-// files hold the form of each provider.
+// It owns no table and no lock, and writes nothing. The messages of the fresh tail always come, if need be with references in place of what tools gave; of the
+// rest the newest come, or those that answer the prompt best. A tool's call and its result stay together.
+//
+// It asks conversation for messages and what lies apart of them, compact for summaries, window for the tail and the order that models accept, index for the
+// words of a prompt and recall for the weights that they are scored with. Golden files hold the form of each provider.
+//
+// What bites: a budget counts what is stored; what a provider puts around it is not counted.
 package assemble
 
 import (

@@ -366,7 +366,7 @@ func (k *compaction) view(ctx context.Context) (view *contextView, err error) {
 	return view, err
 }
 
-// policy is what the options say of planning.
+// policyOf is what the options say of planning.
 func policyOf(o setup.Conversation) window.Policy {
 	return window.Policy{
 		Threshold: o.ContextThreshold, LeafChunkTokens: o.LeafChunkTokens, LeafTargetTokens: o.LeafTargetTokens,

@@ -1,11 +1,14 @@
 // Package compact makes and keeps what stands for messages: summaries over messages, and summaries over summaries.
 //
-// It owns the tables summaries, summary_sources, compactions and compaction_debts; what it changes in contexts, conversation writes for it. Every message
-// is in its context, or under one summary, or set aside, at every commit. A compaction takes turns with others of its conversation, thinks outside every
-// lock, and writes only if what it read is as it was.
+// It owns the tables summaries, summary_sources, compactions and compaction_debts; what it changes in contexts, conversation writes for it. Every message is
+// in its context, or under one summary, or set aside, at every commit.
+//
+// It asks conversation for contexts, messages and the guard of models, window for what is to be done, prompts and text for the summary itself, index and
+// payload for what a purge takes along. A compaction takes turns with others of its conversation; a model thinks with that turn and no lock of the file, and
+// its summary is written only if what it read is as it was.
 //
 // What bites: an extractive summary is the fallback of every model that fails, and is tried again by RetryFallbacks; a summary that is purged of
-// a message is made anew in the same transaction, with what of it can be told without a model.
+// a message is made anew in the same transaction, with what of it can be told without a model, which is why purging messages is this room's.
 package compact
 
 import (
@@ -33,7 +36,5 @@ type Compactor struct {
 func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *scope.Registry, talk *conversation.Store, o setup.Options) *Compactor {
 	cp := &Compactor{file: file, contents: contents, index: x, scopes: scopes, conversations: talk, opts: o}
 	x.AddSource(summarySource(cp))
-	talk.OnLonger(growSummaries)
-	talk.OnArchived(deleteDebt)
 	return cp
 }

@@ -47,6 +47,7 @@ type Reference struct {
 	Name, Key, Session string
 }
 
+// Validate refuses one that names nothing, or two things. Errors: ErrInvalid.
 func (of Reference) Validate() error {
 	if of.Name == "" && of.Key == "" && of.Session == "" {
 		return fault.Invalid("conversation", "", "a name or id, or a session key or id")
@@ -70,6 +71,7 @@ func (of Reference) byID(v *Conversation) bool {
 	return of.Name == v.ID || of.Name != "" && of.Name != v.Name && of.Name != v.SessionKey
 }
 
+// String is the name that it gives, for messages to people.
 func (of Reference) String() string { return cmp.Or(of.Name, cmp.Or(of.Key, of.Session)) }
 
 // idEnding is what the ending of an id may look like.

@@ -1,12 +1,14 @@
-// Package conversation keeps what was said: conversations, their messages with all blocks, large files, sessions, and how far a host's transcripts
-// were read.
+// Package conversation keeps what was said: conversations, their messages with all blocks, large files, and how far a host's transcripts were read.
 //
-// It owns the tables conversations, messages, parts, large_files, context_items, cursors, and the events of sessions. A message is never changed and
-// never lost: what leaves a context is set aside and says why, and only a purge takes a text away. Messages of a conversation are numbered without a
-// gap, in the order they came. Append is one transaction, with words and vectors.
+// It owns the tables conversations, messages, parts, large_files, context_items and cursors. A message is never lost, and changes only by growing (AddBlocks):
+// what leaves a context is set aside and says why, and only a purge takes a text away. Messages of a conversation are numbered without a gap, in the order they
+// came. Append is one transaction, with words and vectors.
 //
-// What bites: a message that is given again is known by its key alone; the conversation of the last Append is kept in memory (grown), and forgotten
-// whenever a write is rolled back or another comes between; a model that explores files thinks outside every lock and is bounded by the guard.
+// It asks duck for transactions, index for words, vectors and numbers, payload for what is large, scope what an agent may do. The guard of models and the
+// conversation of the last Append (grown) are in memory: the guard has a lock of its own, which is held for no call, and the writer's lock owns grown.
+//
+// What bites: a message that is given again is known by its key alone; grown is forgotten whenever a write is rolled back, and does not count when another
+// write came between; a model that explores files thinks before the writer's lock is taken, and is bounded by the guard.
 package conversation
 
 import (

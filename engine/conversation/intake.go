@@ -64,8 +64,8 @@ func (x *intake) keepRaw(blocks []Block) {
 	}
 }
 
-// document analyses messages on all processors, and embeds them unless that takes too long. Where vectors are unusable, err is an *unusable and
-// everything else is done.
+// document analyses messages on all processors, and embeds them unless that takes too long. Where vectors are unusable, err is an *index.Unusable
+// and everything else is done.
 func (cs *Store) document(ctx context.Context, all []*intake) (vectorErr, err error) {
 	var texts []string
 	var live []*intake
@@ -152,7 +152,7 @@ func (cs *Store) insertRows(ctx context.Context, c *duck.Conn, r *messageRows) e
 		c.AppendRows("large_files", r.files))
 }
 
-// describeMessage fills in what recall filters by, but for what the text tells (read).
+// describeMessage fills in what recall filters by, but for what the text tells (index.Document.Read).
 func (cs *Store) describeMessage(d *index.Document, m *Message, scope string, docNo int32, at index.Stand) {
 	d.No, d.OwnerID, d.Scope, d.ConversationID, d.CreatedAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
 	d.Stand, d.Speaker = at, m.Speaker

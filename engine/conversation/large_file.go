@@ -69,6 +69,7 @@ func (cs *Store) LargeFiles(ctx context.Context, conversation, agent string) (al
 	return all, err
 }
 
+// FindLargeFile is LargeFile in a caller's transaction. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid.
 func (cs *Store) FindLargeFile(ctx context.Context, c *duck.Conn, id, agent string) (*LargeFile, error) {
 	if err := fault.CheckText("id", id); err != nil {
 		return nil, err

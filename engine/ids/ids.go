@@ -17,7 +17,7 @@ const (
 	Grant        = "grant_"
 )
 
-// short is how many characters of an id's ending are shown, and the fewest that are accepted.
+// How many characters of an id's ending are shown, and the fewest that are accepted.
 const (
 	short    = 8
 	MinShort = 6
@@ -26,8 +26,10 @@ const (
 // Valid is what an id that a caller brings may look like.
 var Valid = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{2,127}$`)
 
+// Allowed says of Valid, in words, what that is.
 const Allowed = "3 to 128 letters, digits, '.', '_', ':' or '-', the first a letter or digit"
 
+// IdLetters are those of which an id is made behind its prefix: none of them is taken for another.
 const IdLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // Random gives the prefix, ten characters of time (milliseconds, sortable) and sixteen random ones.

@@ -5,9 +5,11 @@
 // in the transaction that writes the rows: whoever keeps them calls InsertDocuments and its like, and gives a Source from which the index can be made
 // anew. Totals are those of the live documents at every commit; vectors may be missing, which Stats tells and RebuildIndex mends.
 //
-// The file's model is read under Index.models and changed with the writer's lock as well; models think outside every lock. What bites: a key on the
-// number of a document makes fetching forty vectors 1 ms in place of 40; words are found by their hash, without keys, for those of a million documents
-// would not fit into memory.
+// It asks duck for transactions and settings, and text for words. The file's model is read under Index.models and changed with the writer's lock as well;
+// no model is waited for with either.
+//
+// What bites: a key on the number of a document makes fetching forty vectors 1 ms in place of 40; words are found by their hash, without keys, for those of
+// a million documents would not fit into memory. What is known of words and numbers is forgotten when a write is rolled back.
 package index
 
 import (

@@ -38,10 +38,11 @@ func (ix *Index) FtsIndex(ctx context.Context, c *duck.Conn) (*FTSIndex, error) 
 	return &FTSIndex{documents, !marked || among < len(kinds.All())}, nil
 }
 
+// Fresh reports whether there is an index that no write made stale.
 func (x *FTSIndex) Fresh() bool { return x != nil && !x.Stale }
 
 // FtsReady reports whether the recall in whose transaction c is may take its words from the query recall_ask_fts. If not, though fts
-// was asked for, postings have the same, and notice says why. Call refreshFTS before that transaction begins.
+// was asked for, postings have the same, and notice says why. Call RefreshFTS before that transaction begins.
 func (ix *Index) FtsReady(ctx context.Context, c *duck.Conn) (ready bool, notice string, err error) {
 	if ix.opts.Lexical != setup.FTSBackend {
 		return false, "", nil

@@ -125,9 +125,9 @@ func appendWords(c *duck.Conn, docs []*Document, seen map[wordHash]bool) error {
 // Source is where documents of one kind come from: the room that keeps what they are made of.
 type Source struct {
 	Kind kinds.Kind
-	// reader gives what reads documents by their numbers and analyses them; it is called with ranges that ascend.
+	// Reader gives what reads documents by their numbers and analyses them; it is called with ranges that ascend.
 	Reader func() func(ctx context.Context, c *duck.Conn, of duck.Numbers, do func(*Document) error) error
-	// owners reads what documents are made of by its ids: the fields that are indexed, and the text that is embedded.
+	// Owners reads what documents are made of by its ids: the fields that are indexed, and the text that is embedded.
 	Owners func(ctx context.Context, c *duck.Conn, ids []string, do func(id string, fields []Field, embedded string)) error
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // replaceVectors embeds every document anew, with the options' model, into a table beside the old one, and lets it take that one's place. What
-// was written meanwhile and is missing there is for embedMissing.
+// was written meanwhile and is missing there is for EmbedMissing.
 func (ix *Index) replaceVectors(ctx context.Context) (done int, err error) {
 	var m Model
 	err = ix.file.WriteThen(ctx, "rebuild index", func(c *duck.Conn) (err error) {

@@ -138,8 +138,8 @@ func (ix *Index) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return ix.embedWhenever(inTime, texts)
 }
 
-// embedWhenever is embed with the model of the options, also where it is not the file's, and takes as long as that takes. Where only some
-// vectors are unusable the error is an *unusable, and the others are given.
+// embedWhenever is Embed with the model of the options, also where it is not the file's, and takes as long as that takes. Where only some
+// vectors are unusable the error is an *Unusable, and the others are given.
 func (ix *Index) embedWhenever(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := ix.opts.Embedder.EmbedTexts(ctx, texts)
 	if err != nil {

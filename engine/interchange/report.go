@@ -40,6 +40,7 @@ type LineFault struct {
 	Err  string `json:"error"`
 }
 
+// Fault notes why a row is left out.
 func (r *Imported) Fault(at Position, err error) {
 	r.Faults = append(r.Faults, LineFault{at.line, at.of(err).Error()})
 }

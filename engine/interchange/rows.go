@@ -34,6 +34,7 @@ func (p Position) of(err error) error {
 	return fmt.Errorf("element %d: %w", p.element, err)
 }
 
+// Compare says which comes first, as cmp.Compare does.
 func (p Position) Compare(other Position) int {
 	if p.line != other.line {
 		return p.line - other.line

@@ -1,2 +1,3 @@
-// Package kinds names the kinds of documents: what can be recalled.
+// Package kinds names the kinds of documents: what can be recalled. They are those of the SQL type document_kind; a further one needs a migration and a
+// Source in the room that keeps it.
 package kinds

@@ -1,8 +1,12 @@
 // Package lookup is a model's tools for what is no longer in its context: grep finds, describe says what a summary or file is, expand shows what a
-// summary stands for, and a grant bounds how much of that.
+// summary stands for, expand query answers from that, and a grant bounds how much of it.
 //
-// It owns no table; grants are in memory, and end with the process. What is searched lies in temporary tables of the connection that it has. A search
-// that takes too long gives what it found, and says so.
+// It owns no table. Grants are in memory, and end with the handle; one call at a time uses a grant, and their lock (grants.mu) is held for no other call.
+// What grep is asked stands in temporary tables of the connection that it has.
+//
+// It asks conversation, compact and memory for what ids name, recall for what answers a question, assemble for who is said to speak, scope what an agent sees.
+//
+// What bites: a search that takes too long gives what it found, and says so.
 package lookup
 
 import (

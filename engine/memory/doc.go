@@ -1,11 +1,14 @@
 // Package memory keeps statements: what an agent remembers, as what, for whom and for how long.
 //
-// It owns the tables memories and memory_relations. A memory is never overwritten without a trace: superseding and updating keep the old text as a
-// memory that ended, forgetting keeps the row, and only a purge removes it. Of one fact key a scope has one current memory at most. The document of a
-// memory is written in the transaction of its row.
+// It owns the tables memories and memory_relations. Superseding keeps the older memory with an end, forgetting keeps the row, and only a purge removes
+// one; Update alone writes over a text. A memory that is remembered with a fact key ends those of its scope that have it. The row, its document and
+// what it ends are written in one transaction.
+//
+// It asks duck for transactions, index for words, vectors and numbers, and scope what an agent may do; interchange reads the files of others for it. It
+// has no lock of its own: a draft is made ready before the writer's lock is taken, and an edit starts over if somebody else was faster.
 //
 // What bites: a memory that is moved to another scope keeps its place in the session that it came from; times that are zero are NULL in the file, and
-// text that is empty is, too.
+// text that is empty is, too; a row is written anew and never updated (docs/decisions/0012).
 package memory
 
 import (

@@ -27,6 +27,7 @@ const (
 // folder is where the largest payloads lie, each under its SHA-256.
 func (ct *Contents) folder() string { return ct.file.Path() + ".files" }
 
+// ApartName is the path of a content that lies in the folder.
 func (ct *Contents) ApartName(name string) string { return filepath.Join(ct.folder(), name) }
 
 // PutAllApart puts those contents into the folder that lie there, before the rows that name them. It needs no lock. Beside a file that is only

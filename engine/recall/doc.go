@@ -1,11 +1,15 @@
 // Package recall answers a question with what is remembered: it takes the question apart, gathers candidates by words and vectors, and ranks them, all
 // in SQL; then it tells how each came to its place.
 //
-// It owns no table of the file: what a recall gathers is in temporary tables of the connection that it has, which last for a number of recalls and are
-// emptied between. One recall sees one state of the file. Weights are data: a stage of ranking that they leave out is not run.
+// It owns no table: what a recall gathers is in temporary tables of the connection that it has, which last for a number of recalls and are emptied between.
+// Sets of weights are settings of the file, named weights:<set>. Weights are data: a stage of ranking that they leave out is not run.
 //
-// What bites: a row that was deleted from a temporary table stays in it and is scanned, so the tables are made anew now and then, which drops every
-// plan of the connection; a window without a partition or order can end DuckDB, so no statement has one.
+// It asks duck for a connection, index for the tokenizer, the model and the state of the fts index, scope what an agent sees; of memory it needs the
+// words alone: categories, tiers, levels.
+//
+// What bites: the question's vector is made between two transactions, on a connection that is kept; so what is ranked may have a write that the
+// rarity of its words has not, and whoever closes the file waits for the model. A row that was deleted from a temporary table stays in it and is scanned, so the
+// tables are made anew now and then, which drops every plan of the connection. A window without a partition or order can end DuckDB, so no statement has one.
 package recall
 
 import (

@@ -193,8 +193,7 @@ func (o Conversation) validate() error {
 		fault.CheckTexts("stateless_session_patterns", o.StatelessSessions), fault.CheckText("custom_instructions", o.Instructions))...)
 }
 
-// gate says why nothing of a session is written; empty: it is.
-// location is where times are shown.
+// Location is where times are shown.
 func (o Conversation) Location() *time.Location {
 	return cmp.Or(o.zone, time.UTC)
 }

@@ -82,6 +82,7 @@ const (
 	DefaultMemory = 384
 )
 
+// WithDefaults is o with every field filled in that has a default.
 func (o Options) WithDefaults() Options {
 	if o.Language == "" {
 		o.Language = "english"

@@ -1,8 +1,11 @@
 // Package upkeep looks after the file as a whole: it checks it, repairs what contradicts itself, copies it, writes it anew without what was purged, and
 // tells what it holds.
 //
-// It owns no table. Doctor writes to those of other rooms, through statements that say so, and no verb of theirs does the same. What bites: Check reads
-// every block and every value, and yet keeps writers waiting only while it reads the log; Snapshot and Shred have the writer's lock as long as they copy.
+// It owns no table and no lock. Doctor alone writes to the tables of all rooms, by statements of its own; what a room can make anew itself (index, fallbacks,
+// folder of contents) it is asked for. It reads blocks and log through duck and duckfile.
+//
+// What bites: Check reads every block and every value, and yet keeps writers waiting only while it reads the log, or the blocks, where a checkpoint comes in
+// between; Snapshot and Shred have the writer's lock as long as they copy.
 package upkeep
 
 import (

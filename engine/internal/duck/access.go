@@ -40,7 +40,7 @@ func (f *File) Write(ctx context.Context, op string, do func(c *Conn) error) err
 	return f.WriteThen(ctx, op, do, func() {})
 }
 
-// WriteThen is write, and calls committed before anybody else writes.
+// WriteThen is Write, and calls committed before anybody else writes.
 func (f *File) WriteThen(ctx context.Context, op string, do func(c *Conn) error, committed func()) error {
 	if f.opts.ReadOnly {
 		return fmt.Errorf("%s: %w", op, f.ReadOnly())
@@ -105,7 +105,7 @@ func (f *File) Enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// EnterAlone is enter with the writer's lock. Whoever has the lock may wait until nobody is in the database any more, so nobody who is may wait for the
+// EnterAlone is Enter with the writer's lock. Whoever has the lock may wait until nobody is in the database any more, so nobody who is may wait for the
 // lock: it comes first.
 func (f *File) EnterAlone(ctx context.Context) (leave func(), err error) {
 	if err := f.Lock(ctx); err != nil {
@@ -135,6 +135,7 @@ func (f *File) Lock(ctx context.Context) error {
 	}
 }
 
+// Unlock gives the writer's lock up.
 func (f *File) Unlock() { <-f.Writer }
 
 // Reading runs do in a transaction that sees one state of the file.

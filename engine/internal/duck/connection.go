@@ -166,6 +166,7 @@ func Damaged(err error) bool {
 	return false
 }
 
+// FirstLine is what DuckDB says before its advice.
 func FirstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
@@ -176,6 +177,7 @@ func execText(ctx context.Context, execer driver.ExecerContext, text string, rep
 	return err
 }
 
+// NewConnection makes a connection beside those that are lent; whoever asks for it closes it.
 func (f *File) NewConnection(ctx context.Context) (*Conn, error) {
 	conn, err := f.DB.Conn(ctx)
 	if err != nil {
@@ -307,6 +309,7 @@ func (c *Conn) Each(ctx context.Context, name string, scan func(*sql.Rows) error
 	return ScanAll(rows, name, scan)
 }
 
+// ScanAll calls scan for every row and closes rows; errors name the query.
 func ScanAll(rows *sql.Rows, name string, scan func(*sql.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {
@@ -320,7 +323,7 @@ func ScanAll(rows *sql.Rows, name string, scan func(*sql.Rows) error) error {
 	return nil
 }
 
-// EachIn is each for a query in which {table} is a table of vectors, or the view of them.
+// EachIn is Each for a query in which {table} is a table of vectors, or the view of them.
 func (c *Conn) EachIn(ctx context.Context, table, name string, scan func(*sql.Rows) error, args ...any) error {
 	c.step()
 	if err := checkArgs(args); err != nil {
@@ -398,7 +401,7 @@ func (c *Conn) AppendTemp(table string, rows ...[]driver.Value) error {
 	return c.AppendAll("temp", table, slices.Values(rows))
 }
 
-// AppendAll is appendRows for the file, which is "mallard", or "temp".
+// AppendAll is AppendRows for the file, which is "mallard", or "temp".
 func (c *Conn) AppendAll(catalog, table string, rows iter.Seq[[]driver.Value]) error {
 	c.step()
 	return c.SQL.Raw(func(raw any) error {

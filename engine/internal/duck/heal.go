@@ -21,7 +21,7 @@ const (
 	longestPause  = time.Minute
 )
 
-// healing is what heal knows of earlier attempts. Engine.using, held for writing, owns it.
+// healing is what heal knows of earlier attempts. File.Using, held for writing, owns it.
 type healing struct {
 	pause time.Duration
 	Next  time.Time // not before
@@ -81,6 +81,7 @@ func Invalidates(err error) bool {
 		slices.ContainsFunc(errorsIn(err), func(e *duckdb.Error) bool { return strings.Contains(e.Msg, "has been invalidated") })
 }
 
+// IsOf reports whether one of DuckDB's errors in err is of one of the types.
 func IsOf(err error, types ...duckdb.ErrorType) bool {
 	return slices.ContainsFunc(errorsIn(err), func(e *duckdb.Error) bool { return slices.Contains(types, e.Type) })
 }

@@ -169,6 +169,7 @@ func (h *Held) look() (*duckfile.File, error) {
 	return f, nil
 }
 
+// ErrTornHeader: a crash or a disk has left a header that is none.
 var ErrTornHeader = errors.New("one of its headers is not as it was written")
 
 // quicklyRead is how long a file may be for all of its blocks to be looked at before a log is replayed: some 120 ms.

@@ -60,6 +60,7 @@ func FreeName(out, own string) error {
 	return nil
 }
 
+// Exists reports whether something has that name, be it a link to nothing.
 func Exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil

@@ -44,6 +44,7 @@ func ListArg[T ~string](list []T) any {
 	return plain
 }
 
+// OrTime is t, or another time where it is zero.
 func OrTime(t, otherwise time.Time) time.Time {
 	if t.IsZero() {
 		return otherwise
@@ -59,6 +60,7 @@ func UTC(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
+// Newest are the last of a list, so many at most.
 func Newest[T any](list []T, most int) []T {
 	if len(list) > most {
 		return list[len(list)-most:]
@@ -66,6 +68,7 @@ func Newest[T any](list []T, most int) []T {
 	return list
 }
 
+// NullText is text as the file keeps it: NULL where it is empty.
 func NullText(s string) driver.Value {
 	if s == "" {
 		return nil
@@ -73,6 +76,7 @@ func NullText(s string) driver.Value {
 	return s
 }
 
+// NullNumber is NULL for nil.
 func NullNumber(x *float64) driver.Value {
 	if x == nil {
 		return nil
@@ -80,6 +84,7 @@ func NullNumber(x *float64) driver.Value {
 	return *x
 }
 
+// NullTime is NULL for the zero time.
 func NullTime(t time.Time) driver.Value {
 	if t.IsZero() {
 		return nil
@@ -87,9 +92,9 @@ func NullTime(t time.Time) driver.Value {
 	return t
 }
 
-// TextOf and TimeOf read NULL as the zero value.
 type textScan[T ~string] struct{ dest *T }
 
+// TextOf reads a text, and NULL as the empty one.
 func TextOf[T ~string](dest *T) sql.Scanner { return textScan[T]{dest} }
 
 func (s textScan[T]) Scan(v any) error {
@@ -108,6 +113,7 @@ func (s textScan[T]) Scan(v any) error {
 
 type timeScan struct{ dest *time.Time }
 
+// TimeOf reads a time, and NULL as the zero time.
 func TimeOf(dest *time.Time) sql.Scanner { return timeScan{dest} }
 
 func (s timeScan) Scan(v any) error {
