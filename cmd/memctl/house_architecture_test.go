@@ -183,6 +183,11 @@ func (p *architecture) holdOwners(t *testing.T) {
 			t.Errorf("the owner of %s is %q, whose row lacks it", table, owner)
 		}
 	}
+	for table, owner := range p.owners {
+		if want := owners[strings.TrimSuffix(table, "_<n>")]; want != filepath.Base(owner) {
+			t.Errorf("the owner of %s is, by the page: %s; by the table of the house: %s", table, owner, want)
+		}
+	}
 	owned := 0
 	for _, tables := range p.owns {
 		owned += len(tables)
