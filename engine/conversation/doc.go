@@ -2,7 +2,7 @@
 //
 // It owns the tables conversations, messages, parts, large_files, context_items and cursors. A message is never lost, and changes only by growing (AddBlocks):
 // what leaves a context is set aside and says why, and only a purge takes a text away. Messages of a conversation are numbered without a gap, in the order they
-// came. Append is one transaction, with words and vectors.
+// came. Append is one transaction, with words and vectors. What a kind of block is, costs and is found by stands in part.go.
 //
 // It asks duck for transactions, index for words, vectors and numbers, payload for what is large, scope what an agent may do. The guard of models and the
 // conversation of the last Append (grown) are in memory: the guard has a lock of its own, which is held for no call, and the writer's lock owns grown.

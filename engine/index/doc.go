@@ -9,7 +9,8 @@
 // no model is waited for with either.
 //
 // What bites: a key on the number of a document makes fetching forty vectors 1 ms in place of 40; words are found by their hash, without keys, for those of
-// a million documents would not fit into memory. What is known of words and numbers is forgotten when a write is rolled back.
+// a million documents would not fit into memory. What is known of words and numbers is forgotten when a write is rolled back. Other rooms (recall,
+// lookup, assemble, compact, upkeep) read postings in SQL: another form of them is a change there as well.
 package index
 
 import (
