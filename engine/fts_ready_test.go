@@ -109,8 +109,8 @@ func TestFTSMarkAndRollback(t *testing.T) {
 		if ok, notice := ready(t, e, true); !ok {
 			t.Fatal(notice)
 		}
-		err := e.file.Write(t.Context(), "test", func(c *duck.Conn) error {
-			return errors.Join(e.index.Count(t.Context(), c, kinds.Memory, 1, 1), broken)
+		err := e.file.Write(t.Context(), "test", func(tx *duck.Write) error {
+			return errors.Join(e.index.Count(t.Context(), tx, kinds.Memory, 1, 1), broken)
 		})
 		if !errors.Is(err, broken) {
 			t.Fatal(err)

@@ -22,12 +22,12 @@ type Made struct {
 // AddSummaries stores summaries in one transaction, each with the counters that its sources give it, and puts them in place of their
 // sources in the context. Each function is given the ids of those made before it in the same call.
 func (e *Engine) AddSummaries(ctx context.Context, talk string, all ...func(ids []string) Made) (ids []string, err error) {
-	err = e.file.Write(ctx, "add summaries", func(c *duck.Conn) error {
-		v, err := conversation.FindConversation(ctx, c, talk)
+	err = e.file.Write(ctx, "add summaries", func(tx *duck.Write) error {
+		v, err := conversation.FindConversation(ctx, tx.Conn, talk)
 		if err != nil || v == nil {
 			return fmt.Errorf("conversation %q: %v", talk, err)
 		}
-		below, err := sourcesToBe(ctx, c, v.ID)
+		below, err := sourcesToBe(ctx, tx.Conn, v.ID)
 		if err != nil {
 			return err
 		}
@@ -36,13 +36,13 @@ func (e *Engine) AddSummaries(ctx context.Context, talk string, all ...func(ids 
 			if err != nil {
 				return err
 			}
-			if err := e.compactor.InsertSummary(ctx, c, v, s, e.compactor.DescribeSummary(ctx, s)); err != nil {
+			if err := e.compactor.InsertSummary(ctx, tx, v, s, e.compactor.DescribeSummary(ctx, s)); err != nil {
 				return err
 			}
-			if _, err := c.SQL.ExecContext(ctx, "DELETE FROM context_items WHERE conversation_id = ? AND position BETWEEN ? AND ?", v.ID, s.FirstSeq, s.LastSeq); err != nil {
+			if _, err := tx.SQL.ExecContext(ctx, "DELETE FROM context_items WHERE conversation_id = ? AND position BETWEEN ? AND ?", v.ID, s.FirstSeq, s.LastSeq); err != nil {
 				return err
 			}
-			if _, err := c.SQL.ExecContext(ctx, "INSERT INTO context_items VALUES (?, ?, 'summary', ?, ?)", v.ID, s.FirstSeq, s.ID, s.Tokens); err != nil {
+			if _, err := tx.SQL.ExecContext(ctx, "INSERT INTO context_items VALUES (?, ?, 'summary', ?, ?)", v.ID, s.FirstSeq, s.ID, s.Tokens); err != nil {
 				return err
 			}
 			below[s.ID], ids = s, append(ids, s.ID)
@@ -105,8 +105,8 @@ func (e *Engine) made(m Made, conversationID string, below map[string]*compact.S
 
 // Tamper runs a statement that the engine would not, as damage does.
 func (e *Engine) Tamper(ctx context.Context, statement string, args ...any) error {
-	return e.file.Write(ctx, "tamper", func(c *duck.Conn) error {
-		_, err := c.SQL.ExecContext(ctx, statement, args...)
+	return e.file.Write(ctx, "tamper", func(tx *duck.Write) error {
+		_, err := tx.SQL.ExecContext(ctx, statement, args...)
 		return err
 	})
 }

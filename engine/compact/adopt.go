@@ -40,23 +40,23 @@ func (cp *Compactor) AdoptSummary(ctx context.Context, r AdoptRequest) (s *Summa
 	s = &Summary{Key: r.Key, Kind: LeafKind, Text: conversation.CleanText(r.Text), Model: cmp.Or(r.Model, "host"), Level: HostMade, Attempts: 1, CreatedAt: duck.OrTime(duck.UTC(r.At), cp.file.Now()),
 		UpdatedAt: cp.file.Now()}
 	d := cp.DescribeSummary(ctx, s)
-	err = cp.file.Write(ctx, "adopt summary", func(c *duck.Conn) error {
-		v, err := cp.conversations.Writable(ctx, c, conversation.Reference{Name: r.Conversation}, r.Agent)
+	err = cp.file.Write(ctx, "adopt summary", func(tx *duck.Write) error {
+		v, err := cp.conversations.Writable(ctx, tx.Conn, conversation.Reference{Name: r.Conversation}, r.Agent)
 		if err != nil {
 			return err
 		}
 		if r.Key != "" {
 			var id string
-			found, err := c.One(ctx, "summary_by_key", []any{&id}, sql.Named("conversation_id", v.ID), sql.Named("key", r.Key))
+			found, err := tx.One(ctx, "summary_by_key", []any{&id}, sql.Named("conversation_id", v.ID), sql.Named("key", r.Key))
 			if err != nil {
 				return err
 			}
 			if found {
-				s, _, err = SummaryByID(ctx, c, id)
+				s, _, err = SummaryByID(ctx, tx.Conn, id)
 				return err
 			}
 		}
-		changed, err = cp.adoptSummary(ctx, c, v, s, d, r.FirstKept)
+		changed, err = cp.adoptSummary(ctx, tx, v, s, d, r.FirstKept)
 		return err
 	})
 	if err != nil {
@@ -65,12 +65,12 @@ func (cp *Compactor) AdoptSummary(ctx context.Context, r AdoptRequest) (s *Summa
 	return s, changed, nil
 }
 
-// adoptSummary is AdoptSummary in its write transaction.
-func (cp *Compactor) adoptSummary(ctx context.Context, c *duck.Conn, v *conversation.Conversation, s *Summary, d *index.Document, firstKept string) (bool, error) {
+// adoptSummary is AdoptSummary in its transaction.
+func (cp *Compactor) adoptSummary(ctx context.Context, tx *duck.Write, v *conversation.Conversation, s *Summary, d *index.Document, firstKept string) (bool, error) {
 	before := v.NextSeq
 	if firstKept != "" {
 		var id, key string
-		found, err := c.One(ctx, "message_by_key", []any{&id, &key, &before}, sql.Named("conversation_id", v.ID), sql.Named("keys", []string{firstKept}))
+		found, err := tx.One(ctx, "message_by_key", []any{&id, &key, &before}, sql.Named("conversation_id", v.ID), sql.Named("keys", []string{firstKept}))
 		if err != nil {
 			return false, err
 		}
@@ -78,7 +78,7 @@ func (cp *Compactor) adoptSummary(ctx context.Context, c *duck.Conn, v *conversa
 			return false, fmt.Errorf("%w: message with the key %s", fault.ErrNotFound, fault.Quote(firstKept))
 		}
 	}
-	above, err := cp.unfold(ctx, c, v.ID, before)
+	above, err := cp.unfold(ctx, tx.Conn, v.ID, before)
 	if err != nil {
 		return false, err
 	}
@@ -87,7 +87,7 @@ func (cp *Compactor) adoptSummary(ctx context.Context, c *duck.Conn, v *conversa
 		return false, err
 	}
 	s.ConversationID, s.Tokens = v.ID, estimator.Tokens(s.Text)
-	err = c.Each(ctx, "context_messages_before", func(rows *sql.Rows) error {
+	err = tx.Each(ctx, "context_messages_before", func(rows *sql.Rows) error {
 		var id string
 		var seq, tokens int
 		var at time.Time
@@ -113,20 +113,20 @@ func (cp *Compactor) adoptSummary(ctx context.Context, c *duck.Conn, v *conversa
 		return false, err
 	}
 	for _, id := range above {
-		if err := cp.removeSummary(ctx, c, id); err != nil {
+		if err := cp.removeSummary(ctx, tx, id); err != nil {
 			return false, err
 		}
 	}
-	if err := conversation.RemoveItemsBefore(ctx, c, v.ID, before, above); err != nil {
+	if err := conversation.RemoveItemsBefore(ctx, tx, v.ID, before, above); err != nil {
 		return false, err
 	}
 	if s.ID, err = cp.file.NewID(ids.Summary, cp.file.Now()); err != nil {
 		return false, err
 	}
-	if err := cp.InsertSummary(ctx, c, v, s, d); err != nil {
+	if err := cp.InsertSummary(ctx, tx, v, s, d); err != nil {
 		return false, err
 	}
-	return true, conversation.InsertItems(c, v.ID, s.item())
+	return true, conversation.InsertItems(tx, v.ID, s.item())
 }
 
 // unfold lists all summaries that stand in the context before a position, and those below them.

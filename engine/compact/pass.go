@@ -54,14 +54,14 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	}
 	d := k.compactor.DescribeSummary(ctx, s)
 	p = Pass{SummaryID: s.ID, Kind: s.Kind, Depth: s.Depth, Level: s.Level, Fallback: s.Fallback, Items: len(chosen)}
-	err = k.compactor.file.Write(ctx, "write summary", func(c *duck.Conn) (err error) {
-		if err := in.unchanged(ctx, c); err != nil {
+	err = k.compactor.file.Write(ctx, "write summary", func(tx *duck.Write) (err error) {
+		if err := in.unchanged(ctx, tx.Conn); err != nil {
 			return err
 		}
-		if err := k.compactor.replace(ctx, c, k.v, chosen, s, d); err != nil {
+		if err := k.compactor.replace(ctx, tx, k.v, chosen, s, d); err != nil {
 			return err
 		}
-		if _, p.TokensAfter, err = conversation.ContextSize(ctx, c, k.v.ID); err != nil {
+		if _, p.TokensAfter, err = conversation.ContextSize(ctx, tx.Conn, k.v.ID); err != nil {
 			return err
 		}
 		p.TokensBefore = p.TokensAfter - s.Tokens + window.Tokens(chosen)
@@ -69,7 +69,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 		if err != nil {
 			return err
 		}
-		return c.AppendRows("compactions", [][]driver.Value{{id, k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level),
+		return tx.AppendRows("compactions", [][]driver.Value{{id, k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level),
 			s.Model, int32(p.Items), int32(p.TokensBefore), int32(p.TokensAfter), int32(made.calls), started, k.compactor.file.Now()}})
 	})
 	if err == nil {
@@ -78,12 +78,12 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	return p, err
 }
 
-// replace puts a summary in the place of items, if they still stand there and none has become longer. The caller is in a write transaction.
+// replace puts a summary in the place of items, if they still stand there and none has become longer.
 // Errors: ErrConflict.
-func (cp *Compactor) replace(ctx context.Context, c *duck.Conn, v *conversation.Conversation, items []window.Item, s *Summary, d *index.Document) error {
+func (cp *Compactor) replace(ctx context.Context, tx *duck.Write, v *conversation.Conversation, items []window.Item, s *Summary, d *index.Document) error {
 	from, to := items[0].Position, items[len(items)-1].Position
 	n := 0
-	err := c.Each(ctx, "context_range", func(rows *sql.Rows) error {
+	err := tx.Each(ctx, "context_range", func(rows *sql.Rows) error {
 		var position, tokens int
 		var ref string
 		if err := rows.Scan(&position, &ref, &tokens); err != nil {
@@ -101,13 +101,13 @@ func (cp *Compactor) replace(ctx context.Context, c *duck.Conn, v *conversation.
 	if n != len(items) {
 		return fmt.Errorf("%w: %d of %d items left the context", fault.ErrConflict, len(items)-n, len(items))
 	}
-	if err := conversation.RemoveItems(ctx, c, v.ID, from, to); err != nil {
+	if err := conversation.RemoveItems(ctx, tx, v.ID, from, to); err != nil {
 		return err
 	}
-	if err := cp.InsertSummary(ctx, c, v, s, d); err != nil {
+	if err := cp.InsertSummary(ctx, tx, v, s, d); err != nil {
 		return err
 	}
-	return conversation.InsertItems(c, v.ID, s.item())
+	return conversation.InsertItems(tx, v.ID, s.item())
 }
 
 // summaryInput is what a summary is made from.
@@ -169,7 +169,7 @@ func (in *summaryInput) note(s *Summary) {
 }
 
 // unchanged makes sure that the summaries that were read say the same still: one may have been written anew, or have lost a message for
-// good. The caller is in a write transaction. Errors: ErrConflict.
+// good. Errors: ErrConflict.
 func (in *summaryInput) unchanged(ctx context.Context, c *duck.Conn) error {
 	if len(in.read) == 0 {
 		return nil

@@ -41,12 +41,12 @@ func (cp *Compactor) Debts(ctx context.Context) (all []Debt, err error) {
 
 // putDebt notes that a conversation is to be compacted later; one that is noted already keeps its time and its attempts.
 func (cp *Compactor) putDebt(ctx context.Context, conversationID string, budget int) error {
-	return cp.file.Write(ctx, "defer compaction", func(c *duck.Conn) error {
-		changed, err := c.Exec(ctx, "debt_renew", sql.Named("conversation_id", conversationID), sql.Named("budget", int64(budget)))
+	return cp.file.Write(ctx, "defer compaction", func(tx *duck.Write) error {
+		changed, err := tx.Exec(ctx, "debt_renew", sql.Named("conversation_id", conversationID), sql.Named("budget", int64(budget)))
 		if err != nil || changed > 0 {
 			return err
 		}
-		_, err = c.Exec(ctx, "debt_insert", sql.Named("conversation_id", conversationID), sql.Named("reason", "over its threshold"),
+		_, err = tx.Exec(ctx, "debt_insert", sql.Named("conversation_id", conversationID), sql.Named("reason", "over its threshold"),
 			sql.Named("budget", int64(budget)), sql.Named("requested_at", cp.file.Now()))
 		return err
 	})
@@ -89,8 +89,8 @@ func (cp *Compactor) CompactPending(ctx context.Context) (done []*Compacted, err
 			}
 		case result.Changed && !result.Reached, result.Reason == conversation.ReasonOpen, result.Reason == conversation.ReasonSpent: // it goes on next time
 		default:
-			err = cp.file.Write(ctx, "compact pending", func(c *duck.Conn) error {
-				return deleteDebt(ctx, c, d.ConversationID)
+			err = cp.file.Write(ctx, "compact pending", func(tx *duck.Write) error {
+				return deleteDebt(ctx, tx, d.ConversationID)
 			})
 		}
 		if err != nil {
@@ -100,17 +100,17 @@ func (cp *Compactor) CompactPending(ctx context.Context) (done []*Compacted, err
 	return done, errors.Join(errs...)
 }
 
-// deleteDebt forgets a debt that is paid, or that of a conversation which ended. The caller is in a write transaction.
-func deleteDebt(ctx context.Context, c *duck.Conn, conversationID string) error {
-	_, err := c.Exec(ctx, "debt_delete", sql.Named("conversation_id", conversationID))
+// deleteDebt forgets a debt that is paid, or that of a conversation which ended.
+func deleteDebt(ctx context.Context, tx *duck.Write, conversationID string) error {
+	_, err := tx.Exec(ctx, "debt_delete", sql.Named("conversation_id", conversationID))
 	return err
 }
 
 // failDebt notes a failed attempt.
 func (cp *Compactor) failDebt(ctx context.Context, d Debt, why error) error {
 	wait := min(firstBackoff<<min(d.Attempts, 10), mostBackoff)
-	return cp.file.Write(ctx, "compact pending", func(c *duck.Conn) error {
-		_, err := c.Exec(ctx, "debt_fail", sql.Named("conversation_id", d.ConversationID), sql.Named("next_attempt_at", cp.file.Now().Add(wait)),
+	return cp.file.Write(ctx, "compact pending", func(tx *duck.Write) error {
+		_, err := tx.Exec(ctx, "debt_fail", sql.Named("conversation_id", d.ConversationID), sql.Named("next_attempt_at", cp.file.Now().Add(wait)),
 			sql.Named("last_error", conversation.CleanText(why.Error())))
 		return err
 	})

@@ -105,17 +105,17 @@ func setAsideBefore(ctx context.Context, c *duck.Conn, reasons []conversation.Se
 
 // pruneOld purges what is still set aside in a conversation, and gives it; nil: nothing is, or the conversation is gone.
 func (cp *Compactor) pruneOld(ctx context.Context, r PruneSetAsideRequest, before time.Time, conversationID string, result *Pruned) (old *oldAside, err error) {
-	purged, err := cp.purge(ctx, "prune set aside", func(c *duck.Conn, done *purging) error {
-		found, err := setAsideBefore(ctx, c, r.Reasons, before, conversationID, nil)
+	purged, err := cp.purge(ctx, "prune set aside", func(tx *duck.Write, done *purging) error {
+		found, err := setAsideBefore(ctx, tx.Conn, r.Reasons, before, conversationID, nil)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		v, err := cp.conversations.Writable(ctx, c, conversation.Reference{Name: conversationID}, r.Agent)
+		v, err := cp.conversations.Writable(ctx, tx.Conn, conversation.Reference{Name: conversationID}, r.Agent)
 		if err != nil {
 			return err
 		}
 		old = found[0]
-		return cp.purgeMessages(ctx, c, v, old.ids, done)
+		return cp.purgeMessages(ctx, tx, v, old.ids, done)
 	})
 	if err != nil {
 		return nil, err

@@ -41,15 +41,15 @@ func (cp *Compactor) PurgeMessages(ctx context.Context, r PurgeMessagesRequest) 
 	if err := fault.CheckTexts("ids", r.IDs); err != nil || len(r.IDs) == 0 {
 		return nil, fmt.Errorf("purge messages: %w", cmp.Or(err, fault.Invalid("ids", "", "one or more")))
 	}
-	return cp.purge(ctx, "purge messages", func(c *duck.Conn, done *purging) error {
-		v, err := cp.conversations.Writable(ctx, c, conversation.Reference{Name: r.Conversation}, r.Agent)
+	return cp.purge(ctx, "purge messages", func(tx *duck.Write, done *purging) error {
+		v, err := cp.conversations.Writable(ctx, tx.Conn, conversation.Reference{Name: r.Conversation}, r.Agent)
 		if err != nil {
 			return err
 		}
-		if err := knownMessages(ctx, c, v, r.IDs); err != nil {
+		if err := knownMessages(ctx, tx.Conn, v, r.IDs); err != nil {
 			return err
 		}
-		return cp.purgeMessages(ctx, c, v, r.IDs, done)
+		return cp.purgeMessages(ctx, tx, v, r.IDs, done)
 	})
 }
 
@@ -80,17 +80,17 @@ type purging struct {
 }
 
 // purge runs do, then deletes words and payloads that nothing has any more, and the payloads' files once that is on disk.
-func (cp *Compactor) purge(ctx context.Context, op string, do func(*duck.Conn, *purging) error) (*Purged, error) {
+func (cp *Compactor) purge(ctx context.Context, op string, do func(*duck.Write, *purging) error) (*Purged, error) {
 	done := &purging{words: index.Leaving{}}
 	var files []string
-	err := cp.file.WriteThen(ctx, op, func(c *duck.Conn) (err error) {
-		if err := do(c, done); err != nil {
+	err := cp.file.WriteThen(ctx, op, func(tx *duck.Write) (err error) {
+		if err := do(tx, done); err != nil {
 			return err
 		}
-		if err := cp.index.SweepWords(ctx, c, done.words); err != nil {
+		if err := cp.index.SweepWords(ctx, tx, done.words); err != nil {
 			return err
 		}
-		done.Payloads, files, err = cp.contents.RemoveUnused(ctx, c, done.payloads)
+		done.Payloads, files, err = cp.contents.RemoveUnused(ctx, tx, done.payloads)
 		return err
 	}, func() { duck.RemoveFiles(files) }) // one that stays is an orphan
 	if err != nil {
@@ -99,11 +99,11 @@ func (cp *Compactor) purge(ctx context.Context, op string, do func(*duck.Conn, *
 	return &done.Purged, nil
 }
 
-// purgeMessages empties messages of a conversation. The caller is in a write transaction.
-func (cp *Compactor) purgeMessages(ctx context.Context, c *duck.Conn, v *conversation.Conversation, wanted []string, done *purging) error {
+// purgeMessages empties messages of a conversation.
+func (cp *Compactor) purgeMessages(ctx context.Context, tx *duck.Write, v *conversation.Conversation, wanted []string, done *purging) error {
 	var ids []string
 	var numbers []int32
-	err := c.Each(ctx, "messages_to_purge", func(rows *sql.Rows) error {
+	err := tx.Each(ctx, "messages_to_purge", func(rows *sql.Rows) error {
 		var id string
 		var no int32
 		var tokens int
@@ -116,34 +116,34 @@ func (cp *Compactor) purgeMessages(ctx context.Context, c *duck.Conn, v *convers
 		return err
 	}
 	done.Messages += len(ids)
-	payloads, err := duck.Column[string](ctx, c, "payloads_of_messages", sql.Named("ids", ids))
+	payloads, err := duck.Column[string](ctx, tx.Conn, "payloads_of_messages", sql.Named("ids", ids))
 	if err != nil {
 		return err
 	}
 	done.payloads = append(done.payloads, payloads...)
-	above, err := duck.Column[string](ctx, c, "summaries_over_messages", sql.Named("ids", ids))
+	above, err := duck.Column[string](ctx, tx.Conn, "summaries_over_messages", sql.Named("ids", ids))
 	if err != nil {
 		return err
 	}
-	if err := cp.index.LeaveWords(ctx, c, done.words, map[kinds.Kind][]string{kinds.Message: ids, kinds.Summary: above}); err != nil {
+	if err := cp.index.LeaveWords(ctx, tx.Conn, done.words, map[kinds.Kind][]string{kinds.Message: ids, kinds.Summary: above}); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "sources_purge", sql.Named("ids", ids)); err != nil {
+	if _, err := tx.Exec(ctx, "sources_purge", sql.Named("ids", ids)); err != nil {
 		return err
 	}
-	if err := cp.conversations.EmptyMessages(ctx, c, v.ID, ids); err != nil {
+	if err := cp.conversations.EmptyMessages(ctx, tx, v.ID, ids); err != nil {
 		return err
 	}
-	if err := cp.index.PurgeDocuments(ctx, c, kinds.Message, numbers); err != nil || len(above) == 0 {
+	if err := cp.index.PurgeDocuments(ctx, tx, kinds.Message, numbers); err != nil || len(above) == 0 {
 		return err
 	}
-	return cp.mendSummaries(ctx, c, v, above, done)
+	return cp.mendSummaries(ctx, tx, v, above, done)
 }
 
 // mendSummaries makes summaries true again that have lost sources; ids are they and all above them, the lowest first.
-func (cp *Compactor) mendSummaries(ctx context.Context, c *duck.Conn, v *conversation.Conversation, ids []string, done *purging) error {
+func (cp *Compactor) mendSummaries(ctx context.Context, tx *duck.Write, v *conversation.Conversation, ids []string, done *purging) error {
 	for {
-		empty, err := duck.Column[string](ctx, c, "summaries_of_nothing", sql.Named("conversation_id", v.ID))
+		empty, err := duck.Column[string](ctx, tx.Conn, "summaries_of_nothing", sql.Named("conversation_id", v.ID))
 		if err != nil {
 			return err
 		}
@@ -151,38 +151,38 @@ func (cp *Compactor) mendSummaries(ctx context.Context, c *duck.Conn, v *convers
 			break
 		}
 		for _, id := range empty {
-			if err := cp.removeSummary(ctx, c, id); err != nil {
+			if err := cp.removeSummary(ctx, tx, id); err != nil {
 				return err
 			}
 		}
-		if _, err := c.Exec(ctx, "sources_purge", sql.Named("ids", empty)); err != nil {
+		if _, err := tx.Exec(ctx, "sources_purge", sql.Named("ids", empty)); err != nil {
 			return err
 		}
 		done.Removed = append(done.Removed, empty...)
 	}
-	if err := recountSummaries(ctx, c); err != nil {
+	if err := recountSummaries(ctx, tx); err != nil {
 		return err
 	}
 	for _, id := range ids {
 		if slices.Contains(done.Removed, id) {
 			continue
 		}
-		if err := cp.reword(ctx, c, v, id); err != nil {
+		if err := cp.reword(ctx, tx, v, id); err != nil {
 			return err
 		}
 		done.Rewritten = append(done.Rewritten, id)
 	}
-	_, err := conversation.MendContexts(ctx, c)
+	_, err := conversation.MendContexts(ctx, tx)
 	return err
 }
 
 // reword makes the text of a summary anew from its sources, without a model.
-func (cp *Compactor) reword(ctx context.Context, c *duck.Conn, v *conversation.Conversation, id string) error {
-	s, docNo, err := SummaryByID(ctx, c, id)
+func (cp *Compactor) reword(ctx context.Context, tx *duck.Write, v *conversation.Conversation, id string) error {
+	s, docNo, err := SummaryByID(ctx, tx.Conn, id)
 	if err != nil {
 		return err
 	}
-	in, err := cp.sourcesInput(ctx, c, v, s)
+	in, err := cp.sourcesInput(ctx, tx.Conn, v, s)
 	if err != nil {
 		return err
 	}
@@ -201,10 +201,10 @@ func (cp *Compactor) reword(ctx context.Context, c *duck.Conn, v *conversation.C
 	if in.fileIDs == nil {
 		in.fileIDs = []string{}
 	}
-	if _, err := c.Exec(ctx, "summary_files", sql.Named("id", s.ID), sql.Named("file_ids", in.fileIDs)); err != nil {
+	if _, err := tx.Exec(ctx, "summary_files", sql.Named("id", s.ID), sql.Named("file_ids", in.fileIDs)); err != nil {
 		return err
 	}
 	d := &index.Document{Kind: kinds.Summary, Words: cp.index.Analyse(s.fields())}
 	d.Read(s.Text, cp.index.Analyzer)
-	return cp.updateSummary(ctx, c, v, s, d, docNo)
+	return cp.updateSummary(ctx, tx, v, s, d, docNo)
 }

@@ -11,14 +11,14 @@ import (
 // PurgeConversation removes a conversation for good: its messages and summaries with all that belongs to them, and its own row. Where it was read
 // from a transcript, that stays read. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
 func (cp *Compactor) PurgeConversation(ctx context.Context, name, agent string) (*Purged, error) {
-	return cp.purge(ctx, "purge conversation", func(c *duck.Conn, done *purging) error {
-		v, err := cp.conversations.Writable(ctx, c, conversation.Reference{Name: name}, agent)
+	return cp.purge(ctx, "purge conversation", func(tx *duck.Write, done *purging) error {
+		v, err := cp.conversations.Writable(ctx, tx.Conn, conversation.Reference{Name: name}, agent)
 		if err != nil {
 			return err
 		}
 		of := sql.Named("conversation_id", v.ID)
 		var ids []string
-		err = c.Each(ctx, "purge_list", func(rows *sql.Rows) error {
+		err = tx.Each(ctx, "purge_list", func(rows *sql.Rows) error {
 			var id string
 			var tokens int
 			err := rows.Scan(&id, &tokens)
@@ -29,17 +29,17 @@ func (cp *Compactor) PurgeConversation(ctx context.Context, name, agent string) 
 			return err
 		}
 		done.Messages = len(ids)
-		if done.payloads, err = duck.Column[string](ctx, c, "payloads_of_messages", sql.Named("ids", ids)); err != nil {
+		if done.payloads, err = duck.Column[string](ctx, tx.Conn, "payloads_of_messages", sql.Named("ids", ids)); err != nil {
 			return err
 		}
-		if err := cp.index.DeleteDocumentsOf(ctx, c, done.words, v.ID); err != nil {
+		if err := cp.index.DeleteDocumentsOf(ctx, tx, done.words, v.ID); err != nil {
 			return err
 		}
 		for _, query := range []string{"purge_sources", "purge_summaries", "purge_compactions", "purge_debts"} {
-			if _, err := c.Exec(ctx, query, of); err != nil {
+			if _, err := tx.Exec(ctx, query, of); err != nil {
 				return err
 			}
 		}
-		return conversation.DeleteConversation(ctx, c, v.ID)
+		return conversation.DeleteConversation(ctx, tx, v.ID)
 	})
 }

@@ -74,36 +74,36 @@ func (cp *Compactor) rewriteSummary(ctx context.Context, r RewriteRequest, ask b
 	s.Text, s.Tokens, s.Level, s.Model, s.Fallback = made.text, made.tokens, made.level, made.model, made.fallback
 	s.Attempts, s.UpdatedAt = written+1, cp.file.Now()
 	d := cp.DescribeSummary(ctx, s)
-	return s, cp.file.Write(ctx, "write summary", func(c *duck.Conn) error {
-		now, docNo, err := SummaryByID(ctx, c, s.ID)
+	return s, cp.file.Write(ctx, "write summary", func(tx *duck.Write) error {
+		now, docNo, err := SummaryByID(ctx, tx.Conn, s.ID)
 		if err != nil {
 			return err
 		}
 		if now == nil || now.Attempts != written {
 			return fmt.Errorf("%w: summary %s", fault.ErrConflict, s.ID)
 		}
-		return cp.updateSummary(ctx, c, in.conversation, s, d, docNo)
+		return cp.updateSummary(ctx, tx, in.conversation, s, d, docNo)
 	})
 }
 
-// updateSummary writes the new text of a summary everywhere. The caller is in a write transaction.
-func (cp *Compactor) updateSummary(ctx context.Context, c *duck.Conn, v *conversation.Conversation, s *Summary, d *index.Document, docNo int32) error {
-	_, err := c.Exec(ctx, "summary_update", sql.Named("id", s.ID), sql.Named("text", s.Text), sql.Named("tokens", s.Tokens), sql.Named("level", string(s.Level)),
+// updateSummary writes the new text of a summary everywhere.
+func (cp *Compactor) updateSummary(ctx context.Context, tx *duck.Write, v *conversation.Conversation, s *Summary, d *index.Document, docNo int32) error {
+	_, err := tx.Exec(ctx, "summary_update", sql.Named("id", s.ID), sql.Named("text", s.Text), sql.Named("tokens", s.Tokens), sql.Named("level", string(s.Level)),
 		sql.Named("model", s.Model), sql.Named("fallback", s.Fallback), sql.Named("attempts", s.Attempts), sql.Named("updated_at", s.UpdatedAt))
 	if err != nil {
 		return err
 	}
-	if _, err := conversation.PutItemTokens(ctx, c, v.ID, s.ID, s.Tokens); err != nil {
+	if _, err := conversation.PutItemTokens(ctx, tx, v.ID, s.ID, s.Tokens); err != nil {
 		return err
 	}
 	locateSummary(d, s, v.Scope, docNo)
-	if err := cp.index.RemoveIndex(ctx, c, kinds.Summary, docNo); err != nil {
+	if err := cp.index.RemoveIndex(ctx, tx, kinds.Summary, docNo); err != nil {
 		return err
 	}
-	if err := cmp.Or(cp.index.UpdateDocument(ctx, c, d), cp.index.InsertIndex(ctx, c, []*index.Document{d})); err != nil {
+	if err := cmp.Or(cp.index.UpdateDocument(ctx, tx, d), cp.index.InsertIndex(ctx, tx, []*index.Document{d})); err != nil {
 		return err
 	}
-	return recount(ctx, c, s.ID)
+	return recount(ctx, tx, s.ID)
 }
 
 // findSummary finds a summary that the agent may read, and its conversation.
@@ -225,12 +225,12 @@ type DissolveRequest struct {
 // context can be dissolved: one that others were made from would leave a gap. Errors: ErrNotFound, ErrAmbiguous, ErrInvalid.
 func (cp *Compactor) DissolveSummary(ctx context.Context, r DissolveRequest) (*Summary, error) {
 	var dissolved *Summary
-	err := cp.file.Write(ctx, "dissolve summary", func(c *duck.Conn) error {
-		v, s, err := cp.findSummary(ctx, c, r.ID, r.Agent)
+	err := cp.file.Write(ctx, "dissolve summary", func(tx *duck.Write) error {
+		v, s, err := cp.findSummary(ctx, tx.Conn, r.ID, r.Agent)
 		if err != nil {
 			return err
 		}
-		removed, err := conversation.RemoveItem(ctx, c, v.ID, s.ID)
+		removed, err := conversation.RemoveItem(ctx, tx, v.ID, s.ID)
 		if err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (cp *Compactor) DissolveSummary(ctx context.Context, r DissolveRequest) (*S
 			return fault.Invalid("id", s.ID, "a summary that stands in the context")
 		}
 		var items []window.Item
-		err = c.Each(ctx, "summary_source_items", func(rows *sql.Rows) error {
+		err = tx.Each(ctx, "summary_source_items", func(rows *sql.Rows) error {
 			var i window.Item
 			var kind kinds.Kind
 			err := rows.Scan(&i.Position, &kind, &i.Ref, &i.Tokens)
@@ -253,21 +253,21 @@ func (cp *Compactor) DissolveSummary(ctx context.Context, r DissolveRequest) (*S
 			return fmt.Errorf("%w: %d of %d sources of summary %s are gone", fault.ErrCorrupt, len(s.Sources)-len(items), len(s.Sources), s.ID)
 		}
 		dissolved = s
-		return cmp.Or(conversation.InsertItems(c, v.ID, items...), cp.removeSummary(ctx, c, s.ID))
+		return cmp.Or(conversation.InsertItems(tx, v.ID, items...), cp.removeSummary(ctx, tx, s.ID))
 	})
 	return dissolved, err
 }
 
-// removeSummary deletes a summary that nothing refers to any more. The caller is in a write transaction.
-func (cp *Compactor) removeSummary(ctx context.Context, c *duck.Conn, id string) error {
-	_, docNo, err := SummaryByID(ctx, c, id)
+// removeSummary deletes a summary that nothing refers to any more.
+func (cp *Compactor) removeSummary(ctx context.Context, tx *duck.Write, id string) error {
+	_, docNo, err := SummaryByID(ctx, tx.Conn, id)
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"summary_delete", "summary_delete_sources"} {
-		if _, err := c.Exec(ctx, name, sql.Named("id", id)); err != nil {
+		if _, err := tx.Exec(ctx, name, sql.Named("id", id)); err != nil {
 			return err
 		}
 	}
-	return cp.index.DeleteDocument(ctx, c, kinds.Summary, docNo)
+	return cp.index.DeleteDocument(ctx, tx, kinds.Summary, docNo)
 }

@@ -138,9 +138,9 @@ func (cp *Compactor) DescribeSummary(ctx context.Context, s *Summary) *index.Doc
 	return d
 }
 
-// InsertSummary writes a summary, its sources and its document. The caller is in a write transaction.
-func (cp *Compactor) InsertSummary(ctx context.Context, c *duck.Conn, conversation *conversation.Conversation, s *Summary, d *index.Document) error {
-	numbers, err := cp.index.NextDocNos(ctx, c, 1)
+// InsertSummary writes a summary, its sources and its document.
+func (cp *Compactor) InsertSummary(ctx context.Context, tx *duck.Write, conversation *conversation.Conversation, s *Summary, d *index.Document) error {
+	numbers, err := cp.index.NextDocNos(ctx, tx.Conn, 1)
 	if err != nil {
 		return err
 	}
@@ -149,10 +149,10 @@ func (cp *Compactor) InsertSummary(ctx context.Context, c *duck.Conn, conversati
 	for i, source := range s.Sources {
 		sources = append(sources, []driver.Value{s.ID, int32(i), string(source.Kind), source.ID})
 	}
-	if err := cmp.Or(c.AppendRows("summaries", [][]driver.Value{s.row(d.No)}), c.AppendRows("summary_sources", sources)); err != nil {
+	if err := cmp.Or(tx.AppendRows("summaries", [][]driver.Value{s.row(d.No)}), tx.AppendRows("summary_sources", sources)); err != nil {
 		return err
 	}
-	return cp.index.InsertDocuments(ctx, c, []*index.Document{d})
+	return cp.index.InsertDocuments(ctx, tx, []*index.Document{d})
 }
 
 // locateSummary fills in what recall filters by.

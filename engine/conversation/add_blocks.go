@@ -87,8 +87,8 @@ func (cs *Store) addBlocks(ctx context.Context, r AddBlocksRequest, blocks []Blo
 		longer.message.Count(was.estimator)
 		result.Tokens = longer.message.Tokens
 	}
-	err = cs.file.Write(ctx, "add blocks", func(c *duck.Conn) error {
-		now, err := cs.storedMessage(ctx, c, r)
+	err = cs.file.Write(ctx, "add blocks", func(tx *duck.Write) error {
+		now, err := cs.storedMessage(ctx, tx.Conn, r)
 		if err != nil {
 			return err
 		}
@@ -96,11 +96,11 @@ func (cs *Store) addBlocks(ctx context.Context, r AddBlocksRequest, blocks []Blo
 			return nil
 		}
 		if longer != nil {
-			if err := cs.writeLonger(ctx, c, was, longer); err != nil {
+			if err := cs.writeLonger(ctx, tx, was, longer); err != nil {
 				return err
 			}
 			if cs.opts.Conversation.PruneHeartbeats && longer.message.acknowledges() {
-				if result.Heartbeats, err = cs.pruneHeartbeats(ctx, c, was.ConversationID, was.Seq); err != nil {
+				if result.Heartbeats, err = cs.pruneHeartbeats(ctx, tx, was.ConversationID, was.Seq); err != nil {
 					return err
 				}
 			}
@@ -108,7 +108,7 @@ func (cs *Store) addBlocks(ctx context.Context, r AddBlocksRequest, blocks []Blo
 		if r.Cursor == nil {
 			return nil
 		}
-		return cs.putCursor(ctx, c, r.Cursor, was.ConversationID, longer != nil)
+		return cs.putCursor(ctx, tx, r.Cursor, was.ConversationID, longer != nil)
 	})
 	return result, again, err
 }
@@ -189,35 +189,35 @@ func (cs *Store) lengthen(ctx context.Context, was *storedMessage, fresh []Block
 	return x, cs.contents.PutAllApart(x.payloads)
 }
 
-// writeLonger writes what became of a message. The caller is in a write transaction.
-func (cs *Store) writeLonger(ctx context.Context, c *duck.Conn, was *storedMessage, x *intake) error {
+// writeLonger writes what became of a message.
+func (cs *Store) writeLonger(ctx context.Context, tx *duck.Write, was *storedMessage, x *intake) error {
 	m := x.message
 	var rows messageRows
 	rows.addParts(x, m.Blocks[len(was.Blocks):], len(was.Blocks))
 	rows.addContents(x)
-	if err := cs.insertRows(ctx, c, &rows); err != nil {
+	if err := cs.insertRows(ctx, tx, &rows); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "message_longer", sql.Named("id", m.ID), sql.Named("text", m.Text), sql.Named("tokens", int64(m.Tokens))); err != nil {
+	if _, err := tx.Exec(ctx, "message_longer", sql.Named("id", m.ID), sql.Named("text", m.Text), sql.Named("tokens", int64(m.Tokens))); err != nil {
 		return err
 	}
-	shown, err := PutItemTokens(ctx, c, m.ConversationID, m.ID, m.Tokens)
+	shown, err := PutItemTokens(ctx, tx, m.ConversationID, m.ID, m.Tokens)
 	if err != nil {
 		return err
 	}
 	if more := m.Tokens - was.Tokens; !shown && m.SetAside == "" && more != 0 {
 		for _, grow := range cs.longer {
-			if err := grow(ctx, c, m.ID, more); err != nil {
+			if err := grow(ctx, tx.Conn, m.ID, more); err != nil {
 				return err
 			}
 		}
 	}
-	if err := cs.index.RemoveIndex(ctx, c, kinds.Message, was.docNo); err != nil {
+	if err := cs.index.RemoveIndex(ctx, tx, kinds.Message, was.docNo); err != nil {
 		return err
 	}
 	cs.describeMessage(x.document, m, was.scope, was.docNo, was.at)
-	if err := cs.index.UpdateDocument(ctx, c, x.document); err != nil || x.document.Retired {
+	if err := cs.index.UpdateDocument(ctx, tx, x.document); err != nil || x.document.Retired {
 		return err
 	}
-	return cs.index.InsertIndex(ctx, c, []*index.Document{x.document})
+	return cs.index.InsertIndex(ctx, tx, []*index.Document{x.document})
 }

@@ -113,8 +113,8 @@ func (cs *Store) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 		return nil, fmt.Errorf("append: %w", err)
 	}
 	result := &Appended{VectorErr: vectorErr}
-	err = cs.file.Write(ctx, "append", func(c *duck.Conn) error {
-		conversation, err := cs.conversationFor(ctx, c, r)
+	err = cs.file.Write(ctx, "append", func(tx *duck.Write) error {
+		conversation, err := cs.conversationFor(ctx, tx, r)
 		if err != nil {
 			return err
 		}
@@ -123,19 +123,19 @@ func (cs *Store) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 			return nil
 		}
 		from := conversation.NextSeq
-		if err := cs.insertMessages(ctx, c, conversation, messages, taken, result); err != nil {
+		if err := cs.insertMessages(ctx, tx, conversation, messages, taken, result); err != nil {
 			return err
 		}
 		cs.grown = &grown{cs.file.Writes, r.conversation(), *conversation}
 		if result.Added > 0 && cs.opts.Conversation.PruneHeartbeats && slices.ContainsFunc(messages, (*Message).acknowledges) {
-			if result.Heartbeats, err = cs.pruneHeartbeats(ctx, c, conversation.ID, from); err != nil {
+			if result.Heartbeats, err = cs.pruneHeartbeats(ctx, tx, conversation.ID, from); err != nil {
 				return err
 			}
 		}
 		if r.Cursor == nil {
 			return nil
 		}
-		return cs.putCursor(ctx, c, r.Cursor, conversation.ID, result.Added > 0)
+		return cs.putCursor(ctx, tx, r.Cursor, conversation.ID, result.Added > 0)
 	})
 	if err != nil {
 		return nil, err
@@ -149,12 +149,12 @@ func (cs *Store) appendNew(ctx context.Context, r AppendRequest, given []*Messag
 }
 
 // insertMessages writes those messages that the conversation does not have.
-func (cs *Store) insertMessages(ctx context.Context, c *duck.Conn, conversation *Conversation, messages []*Message, all []*intake, result *Appended) error {
-	known, err := knownKeys(ctx, c, conversation.ID, messages)
+func (cs *Store) insertMessages(ctx context.Context, tx *duck.Write, conversation *Conversation, messages []*Message, all []*intake, result *Appended) error {
+	known, err := knownKeys(ctx, tx.Conn, conversation.ID, messages)
 	if err != nil {
 		return err
 	}
-	numbers, err := cs.index.NextDocNos(ctx, c, len(all))
+	numbers, err := cs.index.NextDocNos(ctx, tx.Conn, len(all))
 	if err != nil {
 		return err
 	}
@@ -192,13 +192,13 @@ func (cs *Store) insertMessages(ctx context.Context, c *duck.Conn, conversation 
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := cs.insertRows(ctx, c, &rows); err != nil {
+	if err := cs.insertRows(ctx, tx, &rows); err != nil {
 		return err
 	}
-	if err := cs.index.InsertDocuments(ctx, c, fresh); err != nil {
+	if err := cs.index.InsertDocuments(ctx, tx, fresh); err != nil {
 		return err
 	}
-	_, err = c.Exec(ctx, "conversation_grown", sql.Named("id", conversation.ID), sql.Named("next_seq", conversation.NextSeq),
+	_, err = tx.Exec(ctx, "conversation_grown", sql.Named("id", conversation.ID), sql.Named("next_seq", conversation.NextSeq),
 		sql.Named("session_no", conversation.last.SessionNo), sql.Named("place", conversation.last.Place),
 		sql.Named("session", duck.NullText(conversation.lastSession)), sql.Named("said_at", conversation.LastSaidAt))
 	return err

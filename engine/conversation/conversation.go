@@ -209,15 +209,15 @@ func (cs *Store) mayWrite(v *Conversation, agent string) error {
 }
 
 // conversationFor finds the conversation of a request, or makes it. The caller has the writer's lock.
-func (cs *Store) conversationFor(ctx context.Context, c *duck.Conn, r AppendRequest) (v *Conversation, err error) {
+func (cs *Store) conversationFor(ctx context.Context, tx *duck.Write, r AppendRequest) (v *Conversation, err error) {
 	of := r.conversation()
 	if last := cs.grown; last != nil && last.write == cs.file.Writes-1 && last.of == of {
 		v, cs.grown = &last.conversation, nil // until it has grown again
-	} else if v, err = ResolveConversation(ctx, c, of); err != nil {
+	} else if v, err = ResolveConversation(ctx, tx.Conn, of); err != nil {
 		return nil, err
 	}
 	if v == nil || !v.Active && of.Name != "" && !of.byID(v) { // what is archived goes on only where it is named by its id
-		return cs.makeConversation(ctx, c, r)
+		return cs.makeConversation(ctx, tx, r)
 	}
 	if err := cs.mayWrite(v, r.Agent); err != nil {
 		return nil, err
@@ -225,11 +225,11 @@ func (cs *Store) conversationFor(ctx context.Context, c *duck.Conn, r AppendRequ
 	if r.Scope != "" && r.Scope != v.Scope {
 		return nil, fault.Invalid("scope", r.Scope, v.Scope+", the scope of conversation "+fault.Quote(of.String()))
 	}
-	return v, cs.adoptSession(ctx, c, v, of)
+	return v, cs.adoptSession(ctx, tx, v, of)
 }
 
 // adoptSession notes that a conversation goes on in another session of the host, or has a key now.
-func (cs *Store) adoptSession(ctx context.Context, c *duck.Conn, v *Conversation, of Reference) error {
+func (cs *Store) adoptSession(ctx context.Context, tx *duck.Write, v *Conversation, of Reference) error {
 	key, session, name := cmp.Or(of.Key, v.SessionKey), cmp.Or(of.Session, v.SessionID), v.Name
 	if key == v.SessionKey && session == v.SessionID {
 		return nil
@@ -238,12 +238,12 @@ func (cs *Store) adoptSession(ctx context.Context, c *duck.Conn, v *Conversation
 		name = key
 	}
 	v.SessionKey, v.SessionID = key, session
-	_, err := c.Exec(ctx, "conversation_session", sql.Named("id", v.ID), sql.Named("name", name), sql.Named("session_key", duck.NullText(key)),
+	_, err := tx.Exec(ctx, "conversation_session", sql.Named("id", v.ID), sql.Named("name", name), sql.Named("session_key", duck.NullText(key)),
 		sql.Named("session_id", duck.NullText(session)))
 	return err
 }
 
-func (cs *Store) makeConversation(ctx context.Context, c *duck.Conn, r AppendRequest) (*Conversation, error) {
+func (cs *Store) makeConversation(ctx context.Context, tx *duck.Write, r AppendRequest) (*Conversation, error) {
 	scope, err := cs.scopes.Now().ForWriting(r.Agent, r.Scope)
 	if err != nil {
 		return nil, err
@@ -260,14 +260,14 @@ func (cs *Store) makeConversation(ctx context.Context, c *duck.Conn, r AppendReq
 	v := &Conversation{ID: id, Name: of.String(), Scope: scope, Title: r.Title, CreatedAt: at, NextSeq: 1,
 		SessionKey: cmp.Or(of.Name, of.Key), SessionID: of.Session, Active: true, Estimator: cs.opts.Conversation.Estimator}
 	if r.Parent != "" {
-		parent, err := cs.Readable(ctx, c, r.Parent, r.Agent)
+		parent, err := cs.Readable(ctx, tx.Conn, r.Parent, r.Agent)
 		if err != nil {
 			return nil, fmt.Errorf("parent: %w", err)
 		}
 		v.ParentID = parent.ID
 	}
 	if of.Name == "" { // a session and a key of one name are two dialogues
-		other, err := FindConversation(ctx, c, v.Name)
+		other, err := FindConversation(ctx, tx.Conn, v.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +275,7 @@ func (cs *Store) makeConversation(ctx context.Context, c *duck.Conn, r AppendReq
 			v.Name = v.ID
 		}
 	}
-	return v, c.AppendRows("conversations", [][]driver.Value{v.row()})
+	return v, tx.AppendRows("conversations", [][]driver.Value{v.row()})
 }
 
 // Conversations lists those that the agent may read, the one with the newest message first.

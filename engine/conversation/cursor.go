@@ -37,9 +37,9 @@ func (cs *Store) Cursors(ctx context.Context) (all []Cursor, err error) {
 
 // SetCursor writes a cursor by itself, when the transcript went on without a message. Errors: ErrInvalid, ErrNotFound for its conversation.
 func (cs *Store) SetCursor(ctx context.Context, v Cursor) error {
-	return cs.file.Write(ctx, "set cursor", func(c *duck.Conn) error {
+	return cs.file.Write(ctx, "set cursor", func(tx *duck.Write) error {
 		if v.ConversationID != "" {
-			known, err := FindConversation(ctx, c, v.ConversationID)
+			known, err := FindConversation(ctx, tx.Conn, v.ConversationID)
 			if err != nil {
 				return err
 			}
@@ -47,16 +47,16 @@ func (cs *Store) SetCursor(ctx context.Context, v Cursor) error {
 				return fmt.Errorf("%w: conversation %s", fault.ErrNotFound, fault.Quote(v.ConversationID))
 			}
 		}
-		return cs.putCursor(ctx, c, &v, v.ConversationID, false)
+		return cs.putCursor(ctx, tx, &v, v.ConversationID, false)
 	})
 }
 
-// putCursor replaces the cursor of its path. The caller is in a write transaction.
-func (cs *Store) putCursor(ctx context.Context, c *duck.Conn, v *Cursor, conversationID string, ingested bool) error {
+// putCursor replaces the cursor of its path.
+func (cs *Store) putCursor(ctx context.Context, tx *duck.Write, v *Cursor, conversationID string, ingested bool) error {
 	if v.Path == "" || v.Bytes < 0 || v.Lines < 0 || v.Skipped < 0 {
 		return fmt.Errorf("cursor: %w", fault.Invalid("cursor", fmt.Sprintf("%+v", *v), "a path, and numbers of 0 or more"))
 	}
-	_, err := c.Exec(ctx, "cursor_put", sql.Named("path", v.Path), sql.Named("host", v.Host), sql.Named("conversation_id", duck.NullText(conversationID)),
+	_, err := tx.Exec(ctx, "cursor_put", sql.Named("path", v.Path), sql.Named("host", v.Host), sql.Named("conversation_id", duck.NullText(conversationID)),
 		sql.Named("file_id", v.FileID), sql.Named("first_line", v.FirstLine), sql.Named("bytes", v.Bytes), sql.Named("lines", v.Lines),
 		sql.Named("skipped", v.Skipped), sql.Named("read_at", cs.file.Now()), sql.Named("ingested", ingested))
 	return err

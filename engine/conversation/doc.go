@@ -51,13 +51,13 @@ func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *sc
 	return cs, nil
 }
 
-// OnLonger has grow called, in the write transaction, for a message that summaries stand for and that has become longer by some tokens. It is set
+// OnLonger has grow called, in the transaction of the write, for a message that summaries stand for and that has become longer by some tokens. It is set
 // before the first write.
 func (cs *Store) OnLonger(grow func(ctx context.Context, c *duck.Conn, messageID string, tokens int) error) {
 	cs.longer = append(cs.longer, grow)
 }
 
-// OnArchived has end called, in the write transaction, for a conversation that is archived. It is set before the first write.
+// OnArchived has end called, in the transaction of the write, for a conversation that is archived. It is set before the first write.
 func (cs *Store) OnArchived(end func(ctx context.Context, c *duck.Conn, conversationID string) error) {
 	cs.archived = append(cs.archived, end)
 }

@@ -23,21 +23,21 @@ type PruneHeartbeatsRequest struct {
 // the user's message before it on, if HEARTBEAT.md is named in it. What is set aside so is not recalled, but is still found by Grep and Expand. It
 // gives the ids of these messages, in their order; a second call finds none. Errors: ErrNotFound, ErrInvalid, ErrScopeDenied.
 func (cs *Store) PruneHeartbeats(ctx context.Context, r PruneHeartbeatsRequest) (ids []string, err error) {
-	err = cs.file.Write(ctx, "prune heartbeats", func(c *duck.Conn) error {
-		v, err := cs.Writable(ctx, c, Reference{Name: r.Conversation}, r.Agent)
+	err = cs.file.Write(ctx, "prune heartbeats", func(tx *duck.Write) error {
+		v, err := cs.Writable(ctx, tx.Conn, Reference{Name: r.Conversation}, r.Agent)
 		if err != nil {
 			return err
 		}
-		ids, err = cs.pruneHeartbeats(ctx, c, v.ID, 1)
+		ids, err = cs.pruneHeartbeats(ctx, tx, v.ID, 1)
 		return err
 	})
 	return ids, err
 }
 
-// pruneHeartbeats sets aside the heartbeats that were acknowledged from a seq on. The caller is in a write transaction.
-func (cs *Store) pruneHeartbeats(ctx context.Context, c *duck.Conn, conversationID string, from int) (ids []string, err error) {
+// pruneHeartbeats sets aside the heartbeats that were acknowledged from a seq on.
+func (cs *Store) pruneHeartbeats(ctx context.Context, tx *duck.Write, conversationID string, from int) (ids []string, err error) {
 	var numbers []int32
-	err = c.Each(ctx, "heartbeat_turns", func(rows *sql.Rows) error {
+	err = tx.Each(ctx, "heartbeat_turns", func(rows *sql.Rows) error {
 		var id string
 		var no int32
 		if err := rows.Scan(&id, &no); err != nil {
@@ -49,10 +49,10 @@ func (cs *Store) pruneHeartbeats(ctx context.Context, c *duck.Conn, conversation
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	if err := cs.setAside(ctx, c, conversationID, ids, AsideHeartbeat); err != nil {
+	if err := cs.setAside(ctx, tx, conversationID, ids, AsideHeartbeat); err != nil {
 		return nil, err
 	}
-	return ids, cs.index.Retire(ctx, c, kinds.Message, numbers)
+	return ids, cs.index.Retire(ctx, tx, kinds.Message, numbers)
 }
 
 // acknowledges reports whether a message may end a heartbeat.

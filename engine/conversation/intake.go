@@ -143,13 +143,13 @@ func (r *messageRows) addContents(x *intake) {
 	}
 }
 
-// insertRows writes them. The caller is in a write transaction.
-func (cs *Store) insertRows(ctx context.Context, c *duck.Conn, r *messageRows) error {
-	if err := cs.contents.PutPayloads(ctx, c, r.payloads); err != nil {
+// insertRows writes them.
+func (cs *Store) insertRows(ctx context.Context, tx *duck.Write, r *messageRows) error {
+	if err := cs.contents.PutPayloads(ctx, tx, r.payloads); err != nil {
 		return err
 	}
-	return cmp.Or(c.AppendRows("messages", r.messages), c.AppendRows("parts", r.parts), c.AppendRows("context_items", r.items),
-		c.AppendRows("large_files", r.files))
+	return cmp.Or(tx.AppendRows("messages", r.messages), tx.AppendRows("parts", r.parts), tx.AppendRows("context_items", r.items),
+		tx.AppendRows("large_files", r.files))
 }
 
 // describeMessage fills in what recall filters by, but for what the text tells (index.Document.Read).

@@ -48,8 +48,8 @@ func (cs *Store) NewSession(ctx context.Context, r NewSessionRequest) (*SessionB
 		}
 	}
 	result := &SessionBegun{}
-	err := cs.file.Write(ctx, "new session", func(c *duck.Conn) error {
-		v, err := cs.Writable(ctx, c, of, r.Agent)
+	err := cs.file.Write(ctx, "new session", func(tx *duck.Write) error {
+		v, err := cs.Writable(ctx, tx.Conn, of, r.Agent)
 		if err != nil {
 			return err
 		}
@@ -57,20 +57,20 @@ func (cs *Store) NewSession(ctx context.Context, r NewSessionRequest) (*SessionB
 		if result.Skipped = cs.GateOf(v); result.Skipped != "" {
 			return nil
 		}
-		if _, result.TokensBefore, err = ContextSize(ctx, c, v.ID); err != nil {
+		if _, result.TokensBefore, err = ContextSize(ctx, tx.Conn, v.ID); err != nil {
 			return err
 		}
 		if depth >= 0 {
-			if result.Messages, err = cs.setAsideContext(ctx, c, v.ID, AsideNew); err != nil {
+			if result.Messages, err = cs.setAsideContext(ctx, tx, v.ID, AsideNew); err != nil {
 				return err
 			}
-			left, err := c.Exec(ctx, "context_summaries_leave", sql.Named("conversation_id", v.ID), sql.Named("depth", int64(depth)))
+			left, err := tx.Exec(ctx, "context_summaries_leave", sql.Named("conversation_id", v.ID), sql.Named("depth", int64(depth)))
 			if err != nil {
 				return err
 			}
 			result.Summaries = int(left)
 		}
-		result.Kept, result.TokensAfter, err = ContextSize(ctx, c, v.ID)
+		result.Kept, result.TokensAfter, err = ContextSize(ctx, tx.Conn, v.ID)
 		return err
 	})
 	if err != nil {
@@ -131,8 +131,8 @@ func (cs *Store) Archive(ctx context.Context, r ArchiveRequest) (*Ended, error) 
 		return nil, fmt.Errorf("archive: %w", err)
 	}
 	var result *Ended
-	err := cs.file.Write(ctx, "archive", func(c *duck.Conn) error {
-		v, err := cs.Writable(ctx, c, r.conversation(), r.Agent)
+	err := cs.file.Write(ctx, "archive", func(tx *duck.Write) error {
+		v, err := cs.Writable(ctx, tx.Conn, r.conversation(), r.Agent)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (cs *Store) Archive(ctx context.Context, r ArchiveRequest) (*Ended, error) 
 			result = &Ended{ConversationID: v.ID, Skipped: gate}
 			return nil
 		}
-		result, err = cs.archive(ctx, c, v, r.Cause)
+		result, err = cs.archive(ctx, tx, v, r.Cause)
 		return err
 	})
 	return result, err
@@ -153,21 +153,21 @@ func (r *ArchiveRequest) normalise() error {
 	return fault.Member("cause", r.Cause, ArchiveCauses())
 }
 
-// archive ends a conversation. The caller is in a write transaction.
-func (cs *Store) archive(ctx context.Context, c *duck.Conn, v *Conversation, cause ArchiveCause) (*Ended, error) {
+// archive ends a conversation.
+func (cs *Store) archive(ctx context.Context, tx *duck.Write, v *Conversation, cause ArchiveCause) (*Ended, error) {
 	result := &Ended{ConversationID: v.ID, Already: !v.Active}
 	if result.Already {
 		return result, nil
 	}
-	_, err := c.Exec(ctx, "conversation_archive", sql.Named("id", v.ID), sql.Named("at", cs.file.Now()), sql.Named("cause", string(cause)))
+	_, err := tx.Exec(ctx, "conversation_archive", sql.Named("id", v.ID), sql.Named("at", cs.file.Now()), sql.Named("cause", string(cause)))
 	if err != nil {
 		return nil, err
 	}
-	if result.Messages, err = cs.setAsideContext(ctx, c, v.ID, AsideReset); err != nil {
+	if result.Messages, err = cs.setAsideContext(ctx, tx, v.ID, AsideReset); err != nil {
 		return nil, err
 	}
 	for _, end := range cs.archived {
-		if err := end(ctx, c, v.ID); err != nil {
+		if err := end(ctx, tx.Conn, v.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -185,29 +185,29 @@ func (cs *Store) ResetSession(ctx context.Context, r ArchiveRequest) (*Ended, er
 		return nil, fmt.Errorf("reset session: %w", err)
 	}
 	var result *Ended
-	err := cs.file.Write(ctx, "reset session", func(c *duck.Conn) (err error) {
-		result, err = cs.reset(ctx, c, r)
+	err := cs.file.Write(ctx, "reset session", func(tx *duck.Write) (err error) {
+		result, err = cs.reset(ctx, tx, r)
 		return err
 	})
 	return result, err
 }
 
-func (cs *Store) reset(ctx context.Context, c *duck.Conn, r ArchiveRequest) (*Ended, error) {
+func (cs *Store) reset(ctx context.Context, tx *duck.Write, r ArchiveRequest) (*Ended, error) {
 	of := r.conversation()
-	v, err := ResolveConversation(ctx, c, of)
+	v, err := ResolveConversation(ctx, tx.Conn, of)
 	if err != nil {
 		return nil, err
 	}
 	if v == nil || !v.Active && !of.byID(v) {
 		next := AppendRequest{Conversation: r.Conversation, SessionKey: r.SessionKey, SessionID: r.SessionID, Agent: r.Agent}
-		was, err := oneConversation(ctx, c, "", "conversation_by_name", sql.Named("name", of.String()))
+		was, err := oneConversation(ctx, tx.Conn, "", "conversation_by_name", sql.Named("name", of.String()))
 		if err != nil {
 			return nil, err
 		}
 		if was != nil && cs.mayWrite(was, r.Agent) == nil {
 			next.Scope = was.Scope
 		}
-		if v, err = cs.makeConversation(ctx, c, next); err != nil {
+		if v, err = cs.makeConversation(ctx, tx, next); err != nil {
 			return nil, err
 		}
 		return &Ended{ConversationID: v.ID, Fresh: true}, nil
@@ -221,14 +221,14 @@ func (cs *Store) reset(ctx context.Context, c *duck.Conn, r ArchiveRequest) (*En
 	if !v.Active {
 		return nil, fault.Invalid("conversation", of.Name, "one that is not archived")
 	}
-	items, _, err := ContextSize(ctx, c, v.ID)
+	items, _, err := ContextSize(ctx, tx.Conn, v.ID)
 	if err != nil {
 		return nil, err
 	}
 	if items == 0 && v.Messages == 0 {
 		return &Ended{ConversationID: v.ID, Fresh: true}, nil
 	}
-	result, err := cs.archive(ctx, c, v, r.Cause)
+	result, err := cs.archive(ctx, tx, v, r.Cause)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (cs *Store) reset(ctx context.Context, c *duck.Conn, r ArchiveRequest) (*En
 	next := &Conversation{ID: id, Name: v.Name, Scope: v.Scope, CreatedAt: at, NextSeq: 1,
 		SessionKey: v.SessionKey, SessionID: cmp.Or(of.Session, v.SessionID), Active: true, Estimator: cs.opts.Conversation.Estimator}
 	result.Successor = next.ID
-	return result, c.AppendRows("conversations", [][]driver.Value{next.row()})
+	return result, tx.AppendRows("conversations", [][]driver.Value{next.row()})
 }
 
 // EndSessionRequest says that a host's session ended.
@@ -276,11 +276,11 @@ func ContextSize(ctx context.Context, c *duck.Conn, conversationID string) (item
 
 // setAsideContext takes every message out of a context, for no summary stands for it, and tells how many they were. The caller is in a write
 // transaction.
-func (cs *Store) setAsideContext(ctx context.Context, c *duck.Conn, conversationID string, why SetAside) (int, error) {
-	n, err := c.Exec(ctx, "context_set_aside", sql.Named("conversation_id", conversationID), sql.Named("why", string(why)), sql.Named("at", cs.file.Now()))
+func (cs *Store) setAsideContext(ctx context.Context, tx *duck.Write, conversationID string, why SetAside) (int, error) {
+	n, err := tx.Exec(ctx, "context_set_aside", sql.Named("conversation_id", conversationID), sql.Named("why", string(why)), sql.Named("at", cs.file.Now()))
 	if err != nil {
 		return 0, err
 	}
-	_, err = c.Exec(ctx, "context_messages_leave", sql.Named("conversation_id", conversationID))
+	_, err = tx.Exec(ctx, "context_messages_leave", sql.Named("conversation_id", conversationID))
 	return int(n), err
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/duck"
 )
 
-// setAside takes messages out of the context of their conversation. The caller is in a write transaction, and takes those out of the index
+// setAside takes messages out of the context of their conversation. The caller takes those out of the index
 // that are not to be recalled.
-func (cs *Store) setAside(ctx context.Context, c *duck.Conn, conversationID string, ids []string, why SetAside) error {
-	_, err := c.Exec(ctx, "messages_set_aside", sql.Named("ids", ids), sql.Named("why", string(why)), sql.Named("at", cs.file.Now()))
+func (cs *Store) setAside(ctx context.Context, tx *duck.Write, conversationID string, ids []string, why SetAside) error {
+	_, err := tx.Exec(ctx, "messages_set_aside", sql.Named("ids", ids), sql.Named("why", string(why)), sql.Named("at", cs.file.Now()))
 	if err != nil {
 		return err
 	}
-	_, err = c.Exec(ctx, "context_items_leave", sql.Named("conversation_id", conversationID), sql.Named("refs", ids))
+	_, err = tx.Exec(ctx, "context_items_leave", sql.Named("conversation_id", conversationID), sql.Named("refs", ids))
 	return err
 }

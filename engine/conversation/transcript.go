@@ -62,46 +62,46 @@ func (cs *Store) SetBranch(ctx context.Context, r BranchRequest) (moved int, err
 	if err := cmp.Or(fault.CheckTexts("left", r.Left), fault.CheckTexts("found", r.Found)); err != nil {
 		return 0, fmt.Errorf("set branch: %w", err)
 	}
-	err = cs.file.Write(ctx, "set branch", func(c *duck.Conn) error {
-		conversation, err := cs.Readable(ctx, c, r.Conversation, r.Agent)
+	err = cs.file.Write(ctx, "set branch", func(tx *duck.Write) error {
+		conversation, err := cs.Readable(ctx, tx.Conn, r.Conversation, r.Agent)
 		if err != nil || !conversation.Active {
 			return err
 		}
-		left, err := cs.leaveBranch(ctx, c, conversation.ID, r.Left)
+		left, err := cs.leaveBranch(ctx, tx, conversation.ID, r.Left)
 		if err != nil {
 			return err
 		}
-		found, err := cs.joinBranch(ctx, c, conversation.ID, r.Found)
+		found, err := cs.joinBranch(ctx, tx, conversation.ID, r.Found)
 		moved = left + found
 		return err
 	})
 	return moved, err
 }
 
-// leaveBranch sets messages aside that are in the context. The caller is in a write transaction.
-func (cs *Store) leaveBranch(ctx context.Context, c *duck.Conn, conversationID string, keys []string) (int, error) {
+// leaveBranch sets messages aside that are in the context.
+func (cs *Store) leaveBranch(ctx context.Context, tx *duck.Write, conversationID string, keys []string) (int, error) {
 	var ids []string
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	ids, err := duck.Column[string](ctx, c, "branch_left", sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
+	ids, err := duck.Column[string](ctx, tx.Conn, "branch_left", sql.Named("conversation_id", conversationID), sql.Named("keys", keys))
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	if _, err := c.Exec(ctx, "branch_items", sql.Named("conversation_id", conversationID), sql.Named("ids", ids)); err != nil {
+	if _, err := tx.Exec(ctx, "branch_items", sql.Named("conversation_id", conversationID), sql.Named("ids", ids)); err != nil {
 		return 0, err
 	}
-	return len(ids), cs.markBranch(ctx, c, conversationID, ids, AsideOffBranch)
+	return len(ids), cs.markBranch(ctx, tx, conversationID, ids, AsideOffBranch)
 }
 
-// joinBranch puts messages back into the context, at their places. The caller is in a write transaction.
-func (cs *Store) joinBranch(ctx context.Context, c *duck.Conn, conversationID string, keys []string) (int, error) {
+// joinBranch puts messages back into the context, at their places.
+func (cs *Store) joinBranch(ctx context.Context, tx *duck.Write, conversationID string, keys []string) (int, error) {
 	var ids []string
 	var items [][]driver.Value
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	err := c.Each(ctx, "branch_found", func(rows *sql.Rows) error {
+	err := tx.Each(ctx, "branch_found", func(rows *sql.Rows) error {
 		var id string
 		var seq, tokens int32
 		defer func() {
@@ -113,15 +113,15 @@ func (cs *Store) joinBranch(ctx context.Context, c *duck.Conn, conversationID st
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	return len(ids), cmp.Or(c.AppendRows("context_items", items), cs.markBranch(ctx, c, conversationID, ids, ""))
+	return len(ids), cmp.Or(tx.AppendRows("context_items", items), cs.markBranch(ctx, tx, conversationID, ids, ""))
 }
 
-func (cs *Store) markBranch(ctx context.Context, c *duck.Conn, conversationID string, ids []string, why SetAside) error {
+func (cs *Store) markBranch(ctx context.Context, tx *duck.Write, conversationID string, ids []string, why SetAside) error {
 	var at driver.Value
 	if why != "" {
 		at = cs.file.Now()
 	}
-	_, err := c.Exec(ctx, "branch_aside", sql.Named("conversation_id", conversationID), sql.Named("ids", ids), sql.Named("set_aside", duck.NullText(string(why))), sql.Named("at", at))
+	_, err := tx.Exec(ctx, "branch_aside", sql.Named("conversation_id", conversationID), sql.Named("ids", ids), sql.Named("set_aside", duck.NullText(string(why))), sql.Named("at", at))
 	return err
 }
 
@@ -130,12 +130,12 @@ func (cs *Store) Retitle(ctx context.Context, conversation, agent, title string)
 	if err := fault.CheckText("title", title); err != nil {
 		return fmt.Errorf("retitle: %w", err)
 	}
-	return cs.file.Write(ctx, "retitle", func(c *duck.Conn) error {
-		v, err := cs.Readable(ctx, c, conversation, agent)
+	return cs.file.Write(ctx, "retitle", func(tx *duck.Write) error {
+		v, err := cs.Readable(ctx, tx.Conn, conversation, agent)
 		if err != nil {
 			return err
 		}
-		_, err = c.Exec(ctx, "conversation_title", sql.Named("id", v.ID), sql.Named("title", duck.NullText(title)))
+		_, err = tx.Exec(ctx, "conversation_title", sql.Named("id", v.ID), sql.Named("title", duck.NullText(title)))
 		return err
 	})
 }

@@ -74,12 +74,12 @@ func (ix *Index) RefreshFTS(ctx context.Context, op string) (built bool, err err
 		return false, err
 	}
 	var flush error
-	err = ix.file.WriteThen(ctx, op, func(c *duck.Conn) error {
-		if err := look(c); err != nil || x.Fresh() { // another recall made it in the meantime
+	err = ix.file.WriteThen(ctx, op, func(tx *duck.Write) error {
+		if err := look(tx.Conn); err != nil || x.Fresh() { // another recall made it in the meantime
 			return err
 		}
 		built = true
-		return ix.buildFTS(ctx, c)
+		return ix.buildFTS(ctx, tx)
 	}, func() {
 		if ix.unmarked = false; built { // a crash now would have to write every row of the index again
 			flush = ix.file.Checkpoint(ctx)
@@ -104,15 +104,15 @@ func (ix *Index) rebuildFTS(ctx context.Context, op string) (built bool, err err
 	return ix.RefreshFTS(ctx, op)
 }
 
-// buildFTS makes the index from the rows. The caller is in a write transaction that has written nothing yet.
-func (ix *Index) buildFTS(ctx context.Context, c *duck.Conn) error {
-	if err := c.ExecDDL(ctx, sqlfiles.Query("fts_collect")); err != nil {
+// buildFTS makes the index from the rows. The transaction has written nothing yet.
+func (ix *Index) buildFTS(ctx context.Context, tx *duck.Write) error {
+	if err := tx.ExecDDL(ctx, sqlfiles.Query("fts_collect")); err != nil {
 		return err
 	}
 	var batch [][]driver.Value
 	done, total := 0, int(ix.file.Size.Load())
 	flush := func() error {
-		err := c.AppendAll("temp", "fts_texts", slices.Values(batch))
+		err := tx.AppendAllTemp("fts_texts", slices.Values(batch))
 		done, batch = done+len(batch), batch[:0]
 		ix.opts.Progress("texts", done, total)
 		return errors.Join(err, ctx.Err())
@@ -133,36 +133,36 @@ func (ix *Index) buildFTS(ctx context.Context, c *duck.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := DropFTS(ctx, c); err != nil {
+	if err := DropFTS(ctx, tx); err != nil {
 		return err
 	}
 	for i, kind := range kinds.All() {
 		for _, name := range []string{"fts_source", "fts_create", "fts_settle"} { // the second looks for what the first made: one by one
-			if err := c.ExecDDL(ctx, sqlfiles.Query(name), "{kind}", string(kind)); err != nil {
+			if err := tx.ExecDDL(ctx, sqlfiles.Query(name), "{kind}", string(kind)); err != nil {
 				return duck.QueryError(name, err)
 			}
 		}
 		ix.opts.Progress("fts", i+1, len(kinds.All()))
 	}
-	if err := ix.markFTS(ctx, c); err != nil {
+	if err := ix.markFTS(ctx, tx); err != nil {
 		return err
 	}
-	return c.ExecDDL(ctx, sqlfiles.Query("fts_collected"))
+	return tx.ExecDDL(ctx, sqlfiles.Query("fts_collected"))
 }
 
 // markFTS says in the file that the index is that of the present totals. The first write of words after it takes the mark away.
-func (ix *Index) markFTS(ctx context.Context, c *duck.Conn) error {
+func (ix *Index) markFTS(ctx context.Context, tx *duck.Write) error {
 	var totals string
-	if _, err := c.One(ctx, "fts_totals", []any{&totals}); err != nil {
+	if _, err := tx.One(ctx, "fts_totals", []any{&totals}); err != nil {
 		return err
 	}
-	return ix.file.PutSetting(ctx, c, ftsSetting, json.RawMessage(totals))
+	return ix.file.PutSetting(ctx, tx, ftsSetting, json.RawMessage(totals))
 }
 
-// DropFTS deletes the index. The caller is in a write transaction.
-func DropFTS(ctx context.Context, c *duck.Conn) error {
+// DropFTS deletes the index.
+func DropFTS(ctx context.Context, tx *duck.Write) error {
 	for _, kind := range kinds.All() {
-		if err := c.ExecDDL(ctx, sqlfiles.Query("fts_drop"), "{kind}", string(kind)); err != nil {
+		if err := tx.ExecDDL(ctx, sqlfiles.Query("fts_drop"), "{kind}", string(kind)); err != nil {
 			return duck.QueryError("fts_drop", err)
 		}
 	}
@@ -188,13 +188,12 @@ func (x Indexed) FtsText() (text string, doubled bool) {
 	return b.String(), times == 2
 }
 
-// unmarkFTS notes that the index of the text extension is stale, before words change. The caller is in a write transaction; only
-// the first one after the index was made, or the file opened, has to write that down.
-func (ix *Index) unmarkFTS(ctx context.Context, c *duck.Conn) error {
+// unmarkFTS notes that the index of the text extension is stale, before words change. Only the first one after the index was made, or the file opened, has to write that down.
+func (ix *Index) unmarkFTS(ctx context.Context, tx *duck.Write) error {
 	if ix.unmarked {
 		return nil
 	}
-	_, err := ix.file.DeleteSetting(ctx, c, ftsSetting)
+	_, err := ix.file.DeleteSetting(ctx, tx, ftsSetting)
 	ix.unmarked = err == nil
 	return err
 }

@@ -71,26 +71,26 @@ func (ix *Index) Analyse(fields []Field) Indexed {
 	return x
 }
 
-// InsertDocuments writes documents, their words and vectors. The caller is in a write transaction.
-func (ix *Index) InsertDocuments(ctx context.Context, c *duck.Conn, docs []*Document) error {
-	if err := c.AppendRows("documents", documentRows(docs)); err != nil {
+// InsertDocuments writes documents, their words and vectors.
+func (ix *Index) InsertDocuments(ctx context.Context, tx *duck.Write, docs []*Document) error {
+	if err := tx.AppendRows("documents", documentRows(docs)); err != nil {
 		return err
 	}
 	ix.file.Size.Add(int64(len(docs)))
-	c.Written += len(docs)
-	return ix.InsertIndex(ctx, c, docs)
+	tx.Written += len(docs)
+	return ix.InsertIndex(ctx, tx, docs)
 }
 
 // InsertIndex writes the words and vectors of documents that are in place.
-func (ix *Index) InsertIndex(ctx context.Context, c *duck.Conn, docs []*Document) error {
-	postings, err := ix.postings(ctx, c, docs)
+func (ix *Index) InsertIndex(ctx context.Context, tx *duck.Write, docs []*Document) error {
+	postings, err := ix.postings(ctx, tx, docs)
 	if err != nil {
 		return err
 	}
-	if err := c.AppendAll("mallard", "postings", postingRows(postings)); err != nil {
+	if err := tx.AppendAll("postings", postingRows(postings)); err != nil {
 		return err
 	}
-	return ix.insertVectors(c, docs)
+	return ix.insertVectors(tx, docs)
 }
 
 func documentRows(docs []*Document) [][]driver.Value {
@@ -119,8 +119,8 @@ type posting struct {
 }
 
 // postings gives the postings of live documents, those of a term side by side, and writes new words and the totals.
-func (ix *Index) postings(ctx context.Context, c *duck.Conn, docs []*Document) ([]posting, error) {
-	if err := ix.Words.learn(ctx, c, docs); err != nil {
+func (ix *Index) postings(ctx context.Context, tx *duck.Write, docs []*Document) ([]posting, error) {
+	if err := ix.Words.learn(ctx, tx, docs); err != nil {
 		return nil, err
 	}
 	var all []posting
@@ -137,7 +137,7 @@ func (ix *Index) postings(ctx context.Context, c *duck.Conn, docs []*Document) (
 	}
 	slices.SortFunc(all, func(a, b posting) int { return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.doc, b.doc)) })
 	for kind, n := range counts {
-		if err := ix.Count(ctx, c, kind, n, lengths[kind]); err != nil {
+		if err := ix.Count(ctx, tx, kind, n, lengths[kind]); err != nil {
 			return nil, err
 		}
 	}
@@ -158,33 +158,33 @@ func postingRows(postings []posting) iter.Seq[[]driver.Value] {
 }
 
 // RemoveIndex takes a document out of postings, totals and vectors; it can't be recalled any more.
-func (ix *Index) RemoveIndex(ctx context.Context, c *duck.Conn, kind kinds.Kind, docNo int32) error {
+func (ix *Index) RemoveIndex(ctx context.Context, tx *duck.Write, kind kinds.Kind, docNo int32) error {
 	var length float32
 	var live bool
-	if _, err := c.One(ctx, "document_length", []any{&length, &live}, sql.Named("doc_no", docNo)); err != nil || !live {
+	if _, err := tx.One(ctx, "document_length", []any{&length, &live}, sql.Named("doc_no", docNo)); err != nil || !live {
 		return err
 	}
-	if _, err := c.Exec(ctx, "postings_delete", sql.Named("doc_no", docNo)); err != nil {
+	if _, err := tx.Exec(ctx, "postings_delete", sql.Named("doc_no", docNo)); err != nil {
 		return err
 	}
-	if err := ix.Count(ctx, c, kind, -1, -float64(length)); err != nil {
+	if err := ix.Count(ctx, tx, kind, -1, -float64(length)); err != nil {
 		return err
 	}
-	return ix.deleteVectors(ctx, c, docNo)
+	return ix.deleteVectors(ctx, tx, docNo)
 }
 
-// DeleteDocument removes a document with all that it is found by. The caller is in a write transaction.
-func (ix *Index) DeleteDocument(ctx context.Context, c *duck.Conn, kind kinds.Kind, docNo int32) error {
-	if err := ix.RemoveIndex(ctx, c, kind, docNo); err != nil {
+// DeleteDocument removes a document with all that it is found by.
+func (ix *Index) DeleteDocument(ctx context.Context, tx *duck.Write, kind kinds.Kind, docNo int32) error {
+	if err := ix.RemoveIndex(ctx, tx, kind, docNo); err != nil {
 		return err
 	}
-	_, err := c.Exec(ctx, "document_delete", sql.Named("doc_no", docNo))
+	_, err := tx.Exec(ctx, "document_delete", sql.Named("doc_no", docNo))
 	return err
 }
 
 // UpdateDocument writes what recall filters by.
-func (ix *Index) UpdateDocument(ctx context.Context, c *duck.Conn, d *Document) error {
-	_, err := c.Exec(ctx, "document_update", sql.Named("doc_no", d.No), sql.Named("scope", d.Scope),
+func (ix *Index) UpdateDocument(ctx context.Context, tx *duck.Write, d *Document) error {
+	_, err := tx.Exec(ctx, "document_update", sql.Named("doc_no", d.No), sql.Named("scope", d.Scope),
 		sql.Named("category", duck.NullText(d.Category)), sql.Named("tier", duck.NullText(d.Tier)), sql.Named("created_at", d.CreatedAt),
 		sql.Named("valid_from", duck.NullTime(d.ValidFrom)), sql.Named("invalidated_at", duck.NullTime(d.InvalidatedAt)),
 		sql.Named("length", d.Words.length), sql.Named("characters", d.characters), sql.Named("asks", d.asks),
@@ -194,11 +194,11 @@ func (ix *Index) UpdateDocument(ctx context.Context, c *duck.Conn, d *Document) 
 }
 
 // Count keeps the totals of a kind. Whatever changes the words of a document comes by here.
-func (ix *Index) Count(ctx context.Context, c *duck.Conn, kind kinds.Kind, documents int64, length float64) error {
-	if err := ix.unmarkFTS(ctx, c); err != nil {
+func (ix *Index) Count(ctx context.Context, tx *duck.Write, kind kinds.Kind, documents int64, length float64) error {
+	if err := ix.unmarkFTS(ctx, tx); err != nil {
 		return err
 	}
-	_, err := c.Exec(ctx, "kind_stats_add", sql.Named("kind", string(kind)), sql.Named("documents", documents), sql.Named("length", length))
+	_, err := tx.Exec(ctx, "kind_stats_add", sql.Named("kind", string(kind)), sql.Named("documents", documents), sql.Named("length", length))
 	return err
 }
 
@@ -211,7 +211,7 @@ func (ix *Index) forget() {
 	ix.reserved, ix.unmarked = nil, false
 }
 
-// NextDocNos takes n new numbers. The caller is in a write transaction, and has the writer's lock, which owns the reserve.
+// NextDocNos takes n new numbers. The writer's lock owns the reserve.
 func (ix *Index) NextDocNos(ctx context.Context, c *duck.Conn, n int) ([]int32, error) {
 	if len(ix.reserved) < n {
 		var err error
@@ -227,17 +227,17 @@ func (ix *Index) NextDocNos(ctx context.Context, c *duck.Conn, n int) ([]int32, 
 
 // Retire takes documents of one kind out of postings, totals and vectors; they can't be recalled any more. The caller is in a write
 // transaction.
-func (ix *Index) Retire(ctx context.Context, c *duck.Conn, kind kinds.Kind, numbers []int32) error {
+func (ix *Index) Retire(ctx context.Context, tx *duck.Write, kind kinds.Kind, numbers []int32) error {
 	var documents int64
 	var length float64
-	if _, err := c.One(ctx, "documents_live", []any{&documents, &length}, sql.Named("doc_nos", numbers)); err != nil || documents == 0 {
+	if _, err := tx.One(ctx, "documents_live", []any{&documents, &length}, sql.Named("doc_nos", numbers)); err != nil || documents == 0 {
 		return err
 	}
-	if err := ix.Count(ctx, c, kind, -documents, -length); err != nil {
+	if err := ix.Count(ctx, tx, kind, -documents, -length); err != nil {
 		return err
 	}
 	for _, query := range []string{"postings_retire", "documents_retire"} {
-		if _, err := c.Exec(ctx, query, sql.Named("doc_nos", numbers)); err != nil {
+		if _, err := tx.Exec(ctx, query, sql.Named("doc_nos", numbers)); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,7 @@ func (ix *Index) Retire(ctx context.Context, c *duck.Conn, kind kinds.Kind, numb
 		if m.N == 0 {
 			continue
 		}
-		if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_retire"), "{table}", m.Table(), "{doc_nos}", strings.Join(list, ", ")); err != nil {
+		if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_retire"), "{table}", m.Table(), "{doc_nos}", strings.Join(list, ", ")); err != nil {
 			return err
 		}
 	}

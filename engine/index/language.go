@@ -17,7 +17,7 @@ func (ix *Index) adoptLanguage(ctx context.Context) error {
 		return err
 	}
 	if !found && !ix.opts.ReadOnly {
-		if err := ix.file.PutSetting(ctx, ix.file.Conn, "language", language); err != nil {
+		if err := ix.file.Prepare(ctx, func(tx *duck.Write) error { return ix.file.PutSetting(ctx, tx, "language", language) }); err != nil {
 			return err
 		}
 	}

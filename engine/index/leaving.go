@@ -14,7 +14,7 @@ import (
 // Leaving are the ways of writing of documents that a purge removes, each with its term: what no other document has is to leave the index's vocabulary.
 type Leaving map[string]string
 
-// LeaveWords adds the words of documents that are about to be removed, or to get another text. The caller is in a write transaction.
+// LeaveWords adds the words of documents that are about to be removed, or to get another text.
 func (ix *Index) LeaveWords(ctx context.Context, c *duck.Conn, l Leaving, owners map[kinds.Kind][]string) error {
 	for kind, ids := range owners {
 		for batch := range slices.Chunk(ids, rebuildBatch) {
@@ -27,20 +27,20 @@ func (ix *Index) LeaveWords(ctx context.Context, c *duck.Conn, l Leaving, owners
 	return nil
 }
 
-// PurgeDocuments retires documents of one kind, and empties what their rows tell of the texts. The caller is in a write transaction.
-func (ix *Index) PurgeDocuments(ctx context.Context, c *duck.Conn, kind kinds.Kind, numbers []int32) error {
-	if err := ix.Retire(ctx, c, kind, numbers); err != nil {
+// PurgeDocuments retires documents of one kind, and empties what their rows tell of the texts.
+func (ix *Index) PurgeDocuments(ctx context.Context, tx *duck.Write, kind kinds.Kind, numbers []int32) error {
+	if err := ix.Retire(ctx, tx, kind, numbers); err != nil {
 		return err
 	}
-	_, err := c.Exec(ctx, "documents_purge", sql.Named("doc_nos", numbers))
+	_, err := tx.Exec(ctx, "documents_purge", sql.Named("doc_nos", numbers))
 	return err
 }
 
-// DeleteDocumentsOf removes the documents of a conversation with all that they are found by, and adds their words to those that leave. The caller is in
-// a write transaction, in which the texts are there still.
-func (ix *Index) DeleteDocumentsOf(ctx context.Context, c *duck.Conn, l Leaving, conversationID string) error {
+// DeleteDocumentsOf removes the documents of a conversation with all that they are found by, and adds their words to those that leave. The texts are
+// there still.
+func (ix *Index) DeleteDocumentsOf(ctx context.Context, tx *duck.Write, l Leaving, conversationID string) error {
 	numbers, owners := map[kinds.Kind][]int32{}, map[kinds.Kind][]string{}
-	err := c.Each(ctx, "documents_of_conversation", func(rows *sql.Rows) error {
+	err := tx.Each(ctx, "documents_of_conversation", func(rows *sql.Rows) error {
 		var no int32
 		var kind kinds.Kind
 		var owner string
@@ -53,49 +53,49 @@ func (ix *Index) DeleteDocumentsOf(ctx context.Context, c *duck.Conn, l Leaving,
 	if err != nil {
 		return err
 	}
-	if err := ix.LeaveWords(ctx, c, l, owners); err != nil {
+	if err := ix.LeaveWords(ctx, tx.Conn, l, owners); err != nil {
 		return err
 	}
 	for kind, list := range numbers {
-		if err := ix.Retire(ctx, c, kind, list); err != nil {
+		if err := ix.Retire(ctx, tx, kind, list); err != nil {
 			return err
 		}
 	}
-	_, err = c.Exec(ctx, "purge_documents", sql.Named("conversation_id", conversationID))
+	_, err = tx.Exec(ctx, "purge_documents", sql.Named("conversation_id", conversationID))
 	return err
 }
 
 // SweepWords ends a purge: it removes terms that no document has any more, and of the ways of writing that leave those that none has, with what the text
-// extension's index made of them; and notes that the file's bytes may still have what was purged. The caller is in a write transaction, in which the documents
-// have left the index.
-func (ix *Index) SweepWords(ctx context.Context, c *duck.Conn, l Leaving) error {
+// extension's index made of them; and notes that the file's bytes may still have what was purged. The documents
+// have left the index in the same transaction.
+func (ix *Index) SweepWords(ctx context.Context, tx *duck.Write, l Leaving) error {
 	if len(l) == 0 {
 		return nil
 	}
 	ix.Words.Forget() // it may know what goes
-	if err := c.ExecDDL(ctx, sqlfiles.Query("words_sweep")); err != nil {
+	if err := tx.ExecDDL(ctx, sqlfiles.Query("words_sweep")); err != nil {
 		return err
 	}
-	written, err := ix.nobodyWrites(ctx, c, l)
+	written, err := ix.nobodyWrites(ctx, tx.Conn, l)
 	if err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "surfaces_delete", sql.Named("surfaces", written)); err != nil {
+	if _, err := tx.Exec(ctx, "surfaces_delete", sql.Named("surfaces", written)); err != nil {
 		return err
 	}
-	if x, err := ix.FtsIndex(ctx, c); err != nil || x != nil {
+	if x, err := ix.FtsIndex(ctx, tx.Conn); err != nil || x != nil {
 		if err == nil {
-			err = DropFTS(ctx, c)
+			err = DropFTS(ctx, tx)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	var since string
-	if found, err := ix.file.Setting(ctx, c, PurgedSetting, &since); found || err != nil {
+	if found, err := ix.file.Setting(ctx, tx.Conn, PurgedSetting, &since); found || err != nil {
 		return err
 	}
-	return ix.file.PutSetting(ctx, c, PurgedSetting, ix.file.Now().Format(timeFormat))
+	return ix.file.PutSetting(ctx, tx, PurgedSetting, ix.file.Now().Format(timeFormat))
 }
 
 // PurgedSetting is since when something was purged whose bytes may still be in the file: Shred makes a file without it.

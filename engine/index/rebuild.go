@@ -39,9 +39,9 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 		return nil, fmt.Errorf("rebuild index: %w: vectors need Options.Embedder", fault.ErrNoEmbedder)
 	}
 	result := &Rebuilt{}
-	err := ix.file.Write(ctx, "rebuild index", func(c *duck.Conn) (err error) {
+	err := ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) (err error) {
 		ix.Words.Forget()
-		result.Documents, err = ix.RebuildWords(ctx, c)
+		result.Documents, err = ix.RebuildWords(ctx, tx)
 		return err
 	})
 	if err == nil {
@@ -58,18 +58,18 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 	return result, err
 }
 
-// RebuildWords makes documents, terms, surfaces, postings and totals anew. The caller is in a write transaction.
-func (ix *Index) RebuildWords(ctx context.Context, c *duck.Conn) (done int, err error) {
-	if err := ix.unmarkFTS(ctx, c); err != nil {
+// RebuildWords makes documents, terms, surfaces, postings and totals anew.
+func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, err error) {
+	if err := ix.unmarkFTS(ctx, tx); err != nil {
 		return 0, err
 	}
-	if err := c.ExecDDL(ctx, sqlfiles.Query("index_begin")); err != nil {
+	if err := tx.ExecDDL(ctx, sqlfiles.Query("index_begin")); err != nil {
 		return 0, err
 	}
 	var batch []*Document
 	seen := map[wordHash]bool{}
 	flush := func() error {
-		err := errors.Join(c.AppendTemp("rebuilt_documents", documentRows(batch)...), appendWords(c, batch, seen))
+		err := errors.Join(tx.AppendTemp("rebuilt_documents", documentRows(batch)...), appendWords(tx.Conn, batch, seen))
 		if len(seen) > maxWords {
 			clear(seen)
 		}
@@ -89,7 +89,7 @@ func (ix *Index) RebuildWords(ctx context.Context, c *duck.Conn) (done int, err 
 	if err != nil {
 		return done, err
 	}
-	return done, c.ExecDDL(ctx, sqlfiles.Query("index_replace"))
+	return done, tx.ExecDDL(ctx, sqlfiles.Query("index_replace"))
 }
 
 // appendWords adds the words of documents to the tables of a rebuild; those that are seen are there already.

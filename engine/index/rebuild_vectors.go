@@ -17,8 +17,8 @@ import (
 // was written meanwhile and is missing there is for EmbedMissing.
 func (ix *Index) replaceVectors(ctx context.Context) (done int, err error) {
 	var m Model
-	err = ix.file.WriteThen(ctx, "rebuild index", func(c *duck.Conn) (err error) {
-		m, err = ix.beginNext(ctx, c)
+	err = ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) (err error) {
+		m, err = ix.beginNext(ctx, tx)
 		return err
 	}, func() { ix.adopt(ix.Chosen, m) })
 	if err != nil {
@@ -27,43 +27,43 @@ func (ix *Index) replaceVectors(ctx context.Context) (done int, err error) {
 	if done, err = ix.fill(ctx, m, m.Table()); err != nil && !errors.Is(err, fault.ErrBadVector) {
 		return done, err
 	}
-	return done, ix.file.WriteThen(ctx, "rebuild index", func(c *duck.Conn) error { return ix.chooseNext(ctx, c, m) }, func() {
+	return done, ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) error { return ix.chooseNext(ctx, tx, m) }, func() {
 		if ix.next == m {
 			ix.adopt(m, Model{})
 		}
 	})
 }
 
-// beginNext gives the next model, which goes on if it is the options' and was broken off. The caller is in a write transaction.
-func (ix *Index) beginNext(ctx context.Context, c *duck.Conn) (Model, error) {
+// beginNext gives the next model, which goes on if it is the options' and was broken off.
+func (ix *Index) beginNext(ctx context.Context, tx *duck.Write) (Model, error) {
 	m := ix.offered()
 	if ix.next.fingerprint == m.fingerprint && ix.next.Dims == m.Dims {
 		return ix.next, nil
 	}
-	if err := ix.next.drop(ctx, c); err != nil {
+	if err := ix.next.drop(ctx, tx); err != nil {
 		return Model{}, err
 	}
-	return m, ix.insertModel(ctx, c, m, false)
+	return m, ix.insertModel(ctx, tx, m, false)
 }
 
-// chooseNext makes the next model the file's. The caller is in a write transaction.
-func (ix *Index) chooseNext(ctx context.Context, c *duck.Conn, m Model) error {
+// chooseNext makes the next model the file's.
+func (ix *Index) chooseNext(ctx context.Context, tx *duck.Write, m Model) error {
 	if ix.Chosen == m { // somebody else who rebuilds was faster
 		return nil
 	}
 	if ix.next != m {
 		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
 	}
-	if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_leftover"), "{table}", m.Table()); err != nil {
+	if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_leftover"), "{table}", m.Table()); err != nil {
 		return err
 	}
-	if err := m.Point(ctx, c); err != nil {
+	if err := m.Point(ctx, tx); err != nil {
 		return err
 	}
-	if err := ix.Chosen.drop(ctx, c); err != nil {
+	if err := ix.Chosen.drop(ctx, tx); err != nil {
 		return err
 	}
-	_, err := c.Exec(ctx, "model_choose", sql.Named("n", m.N))
+	_, err := tx.Exec(ctx, "model_choose", sql.Named("n", m.N))
 	return err
 }
 
@@ -103,7 +103,7 @@ func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err
 		for i, d := range docs {
 			d.Vector = vectors[i]
 		}
-		err = ix.file.Write(ctx, "rebuild index", func(c *duck.Conn) error { return ix.insertWanted(ctx, c, m, docs, texts) })
+		err = ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) error { return ix.insertWanted(ctx, tx, m, docs, texts) })
 		if err != nil {
 			return done, err
 		}
@@ -154,8 +154,7 @@ func (ix *Index) embeddedTexts(ctx context.Context, c *duck.Conn, docs []*Docume
 }
 
 // insertWanted writes the vectors of documents that still want one of m, for these texts: in between they may have been changed or forgotten.
-// The caller is in a write transaction.
-func (ix *Index) insertWanted(ctx context.Context, c *duck.Conn, m Model, docs []*Document, texts []string) error {
+func (ix *Index) insertWanted(ctx context.Context, tx *duck.Write, m Model, docs []*Document, texts []string) error {
 	if m != ix.Chosen && m != ix.next {
 		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
 	}
@@ -164,7 +163,7 @@ func (ix *Index) insertWanted(ctx context.Context, c *duck.Conn, m Model, docs [
 		numbers[i] = d.No
 	}
 	wanted := map[int32]bool{}
-	err := c.EachIn(ctx, m.Table(), "vectors_wanted", func(rows *sql.Rows) error {
+	err := tx.EachIn(ctx, m.Table(), "vectors_wanted", func(rows *sql.Rows) error {
 		var no int32
 		if err := rows.Scan(&no); err != nil {
 			return err
@@ -175,7 +174,7 @@ func (ix *Index) insertWanted(ctx context.Context, c *duck.Conn, m Model, docs [
 	if err != nil {
 		return err
 	}
-	now, err := ix.embeddedTexts(ctx, c, docs)
+	now, err := ix.embeddedTexts(ctx, tx.Conn, docs)
 	if err != nil {
 		return err
 	}
@@ -185,5 +184,5 @@ func (ix *Index) insertWanted(ctx context.Context, c *duck.Conn, m Model, docs [
 			rows = append(rows, []driver.Value{d.No, d.Vector})
 		}
 	}
-	return c.AppendRows(m.Table(), rows)
+	return tx.AppendRows(m.Table(), rows)
 }

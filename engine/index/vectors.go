@@ -40,7 +40,7 @@ func (ix *Index) adoptModel(ctx context.Context) error {
 	case ix.Chosen.N == 0 && ix.opts.ReadOnly:
 		return nil
 	case ix.Chosen.N == 0:
-		if err := ix.file.Conn.Transaction(ctx, "BEGIN TRANSACTION", func() error { return ix.choose(ctx, ix.file.Conn, wanted) }); err != nil {
+		if err := ix.file.Prepare(ctx, func(tx *duck.Write) error { return ix.choose(ctx, tx, wanted) }); err != nil {
 			return err
 		}
 		ix.adopt(wanted, Model{})
@@ -80,43 +80,43 @@ func (ix *Index) Embedding() bool {
 	return ix.opts.Embedder != nil && ix.Chosen.N > 0 && ix.Chosen.fingerprint == ix.opts.Embedder.Fingerprint()
 }
 
-// choose makes m the model of a file that has none. The caller is in a write transaction, and adopts m when it is committed.
-func (ix *Index) choose(ctx context.Context, c *duck.Conn, m Model) error {
-	if err := ix.insertModel(ctx, c, m, true); err != nil {
+// choose makes m the model of a file that has none. The caller adopts m when it is committed.
+func (ix *Index) choose(ctx context.Context, tx *duck.Write, m Model) error {
+	if err := ix.insertModel(ctx, tx, m, true); err != nil {
 		return err
 	}
-	return m.Point(ctx, c)
+	return m.Point(ctx, tx)
 }
 
-// CreateVectors makes room for the vectors of the model. The caller is in a write transaction.
-func (m Model) CreateVectors(ctx context.Context, c *duck.Conn) error {
-	return c.ExecDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
+// CreateVectors makes room for the vectors of the model.
+func (m Model) CreateVectors(ctx context.Context, tx *duck.Write) error {
+	return tx.ExecDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
 }
 
-// insertModel adds a model and makes room for its vectors. The caller is in a write transaction.
-func (ix *Index) insertModel(ctx context.Context, c *duck.Conn, m Model, chosen bool) error {
-	if err := m.CreateVectors(ctx, c); err != nil {
+// insertModel adds a model and makes room for its vectors.
+func (ix *Index) insertModel(ctx context.Context, tx *duck.Write, m Model, chosen bool) error {
+	if err := m.CreateVectors(ctx, tx); err != nil {
 		return err
 	}
-	_, err := c.Exec(ctx, "model_insert", sql.Named("n", m.N), sql.Named("name", m.Name), sql.Named("dims", m.Dims),
+	_, err := tx.Exec(ctx, "model_insert", sql.Named("n", m.N), sql.Named("name", m.Name), sql.Named("dims", m.Dims),
 		sql.Named("fingerprint", m.fingerprint), sql.Named("chosen", chosen), sql.Named("created_at", ix.file.Now()))
 	return err
 }
 
-// Point lets queries read the vectors of the model. The caller is in a write transaction.
-func (m Model) Point(ctx context.Context, c *duck.Conn) error {
-	return c.ExecDDL(ctx, sqlfiles.Query("vectors_choose"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
+// Point lets queries read the vectors of the model.
+func (m Model) Point(ctx context.Context, tx *duck.Write) error {
+	return tx.ExecDDL(ctx, sqlfiles.Query("vectors_choose"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
 }
 
-// drop removes a model with its vectors, if it is one. The caller is in a write transaction.
-func (m Model) drop(ctx context.Context, c *duck.Conn) error {
+// drop removes a model with its vectors, if it is one.
+func (m Model) drop(ctx context.Context, tx *duck.Write) error {
 	if m.N == 0 {
 		return nil
 	}
-	if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(m.N)); err != nil {
+	if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(m.N)); err != nil {
 		return err
 	}
-	_, err := c.Exec(ctx, "model_delete", sql.Named("n", m.N))
+	_, err := tx.Exec(ctx, "model_delete", sql.Named("n", m.N))
 	return err
 }
 
@@ -198,23 +198,23 @@ func Unit(v []float32, dims int) ([]float32, error) {
 	return scaled, nil
 }
 
-// insertVectors writes the vectors of documents that have one. The caller is in a write transaction.
-func (ix *Index) insertVectors(c *duck.Conn, docs []*Document) error {
+// insertVectors writes the vectors of documents that have one.
+func (ix *Index) insertVectors(tx *duck.Write, docs []*Document) error {
 	var rows [][]driver.Value
 	for _, d := range docs {
 		if d.Vector != nil && !d.Retired {
 			rows = append(rows, []driver.Value{d.No, d.Vector})
 		}
 	}
-	return c.AppendRows(ix.Chosen.Table(), rows)
+	return tx.AppendRows(ix.Chosen.Table(), rows)
 }
 
-func (ix *Index) deleteVectors(ctx context.Context, c *duck.Conn, docNo int32) error {
+func (ix *Index) deleteVectors(ctx context.Context, tx *duck.Write, docNo int32) error {
 	for _, m := range []Model{ix.Chosen, ix.next} {
 		if m.N == 0 {
 			continue
 		}
-		if err := c.ExecDDL(ctx, sqlfiles.Query("vectors_delete"), "{table}", m.Table(), "{doc_no}", strconv.Itoa(int(docNo))); err != nil {
+		if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_delete"), "{table}", m.Table(), "{doc_no}", strconv.Itoa(int(docNo))); err != nil {
 			return err
 		}
 	}

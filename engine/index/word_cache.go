@@ -57,10 +57,10 @@ func (w *wordCache) hash(word string) wordHash {
 }
 
 // learn makes sure that every word of the documents has its number, and writes those the file did not know.
-func (w *wordCache) learn(ctx context.Context, c *duck.Conn, docs []*Document) error {
+func (w *wordCache) learn(ctx context.Context, tx *duck.Write, docs []*Document) error {
 	if w.terms == nil || len(w.terms)+len(w.surfaces) > maxWords {
 		*w = wordCache{terms: map[wordHash]int32{}, surfaces: map[wordHash]bool{}}
-		if _, err := c.One(ctx, "terms_next", []any{&w.next}); err != nil {
+		if _, err := tx.One(ctx, "terms_next", []any{&w.next}); err != nil {
 			return err
 		}
 		w.complete = w.next == 1 // the file has none
@@ -85,13 +85,13 @@ func (w *wordCache) learn(ctx context.Context, c *duck.Conn, docs []*Document) e
 		return nil
 	}
 	if !w.complete {
-		if err := w.lookUp(ctx, c, hashes(terms), hashes(surfaces)); err != nil {
+		if err := w.lookUp(ctx, tx.Conn, hashes(terms), hashes(surfaces)); err != nil {
 			return err
 		}
 		maps.DeleteFunc(terms, func(h wordHash, _ string) bool { return w.terms[h] != 0 })
 		maps.DeleteFunc(surfaces, func(h wordHash, _ surface) bool { return w.surfaces[h] })
 	}
-	return w.add(c, terms, surfaces)
+	return w.add(tx, terms, surfaces)
 }
 
 // surface is a word as it is written, and the term it is indexed under.
@@ -127,14 +127,14 @@ func (w *wordCache) lookUp(ctx context.Context, c *duck.Conn, terms, surfaces []
 }
 
 // add writes words that the file does not know.
-func (w *wordCache) add(c *duck.Conn, terms map[wordHash]string, surfaces map[wordHash]surface) error {
+func (w *wordCache) add(tx *duck.Write, terms map[wordHash]string, surfaces map[wordHash]surface) error {
 	var rows [][]driver.Value
 	for h, term := range terms {
 		w.terms[h] = w.next
 		rows = append(rows, []driver.Value{w.next, term, uint64(h)})
 		w.next++
 	}
-	if err := c.AppendRows("terms", rows); err != nil {
+	if err := tx.AppendRows("terms", rows); err != nil {
 		return err
 	}
 	rows = rows[:0]
@@ -142,7 +142,7 @@ func (w *wordCache) add(c *duck.Conn, terms map[wordHash]string, surfaces map[wo
 		w.surfaces[h] = true
 		rows = append(rows, []driver.Value{s.written, w.terms[s.term], uint64(h)})
 	}
-	return c.AppendRows("surfaces", rows)
+	return tx.AppendRows("surfaces", rows)
 }
 
 func hashes[V any](m map[wordHash]V) []uint64 {

@@ -24,7 +24,7 @@ func (g *grep) texts(ctx context.Context, c *duck.Conn, some []candidateHit, lac
 	if len(some) == 0 {
 		return nil
 	}
-	if _, err := c.Exec(ctx, "grep_clear_shown"); err != nil {
+	if _, err := c.ExecTemp(ctx, "grep_clear_shown"); err != nil {
 		return err
 	}
 	byNo, rows := make(map[int32]*candidateHit, len(some)), make([][]driver.Value, len(some))

@@ -206,7 +206,7 @@ func (g *grep) best(ctx context.Context, c *duck.Conn) error {
 func (g *grep) rank(ctx context.Context, c *duck.Conn, page int) (all []candidateHit, err error) {
 	r := g.request
 	for _, query := range []string{"grep_clear_asked", "grep_clear_words", "grep_clear_aside"} {
-		if _, err := c.Exec(ctx, query); err != nil {
+		if _, err := c.ExecTemp(ctx, query); err != nil {
 			return nil, err
 		}
 	}

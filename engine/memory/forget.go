@@ -23,9 +23,9 @@ func (ms *Store) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 	if err := fault.CheckText("reason", r.Reason); err != nil {
 		return nil, fmt.Errorf("forget: %w", err)
 	}
-	err = ms.file.Write(ctx, "forget", func(c *duck.Conn) error {
+	err = ms.file.Write(ctx, "forget", func(tx *duck.Write) error {
 		var docNo int32
-		if m, docNo, err = ms.find(ctx, c, r.ID, r.Agent); err != nil {
+		if m, docNo, err = ms.find(ctx, tx.Conn, r.ID, r.Agent); err != nil {
 			return err
 		}
 		if !m.RetiredAt.IsZero() {
@@ -34,7 +34,7 @@ func (ms *Store) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 		m.RetiredAt, m.UpdatedAt, m.RetiredReason = ms.file.Now(), ms.file.Now(), r.Reason
 		d := &index.Document{Kind: kinds.Memory}
 		ms.describe(d, m, docNo)
-		return ms.rewrite(ctx, c, m, d)
+		return ms.rewrite(ctx, tx, m, d)
 	})
 	return m, err
 }
@@ -42,20 +42,20 @@ func (ms *Store) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 // Purge removes a memory for good: its row, its index with the words that no other document has, and what other memories say of it. Its bytes may stay
 // in the file until their room is used again; Shred leaves none.
 func (ms *Store) Purge(ctx context.Context, r ForgetRequest) (m *Memory, err error) {
-	err = ms.file.Write(ctx, "purge", func(c *duck.Conn) error {
+	err = ms.file.Write(ctx, "purge", func(tx *duck.Write) error {
 		var docNo int32
-		if m, docNo, err = ms.find(ctx, c, r.ID, r.Agent); err != nil {
+		if m, docNo, err = ms.find(ctx, tx.Conn, r.ID, r.Agent); err != nil {
 			return err
 		}
-		if err := ms.index.DeleteDocument(ctx, c, kinds.Memory, docNo); err != nil {
+		if err := ms.index.DeleteDocument(ctx, tx, kinds.Memory, docNo); err != nil {
 			return err
 		}
 		for _, query := range []string{"memory_delete", "relations_delete", "relations_to", "relations_to_delete"} {
-			if _, err := c.Exec(ctx, query, sql.Named("id", m.ID)); err != nil {
+			if _, err := tx.Exec(ctx, query, sql.Named("id", m.ID)); err != nil {
 				return err
 			}
 		}
-		return ms.index.SweepWords(ctx, c, ms.index.Analyse(m.fields()).Surfaces)
+		return ms.index.SweepWords(ctx, tx, ms.index.Analyse(m.fields()).Surfaces)
 	})
 	return m, err
 }

@@ -182,15 +182,15 @@ func (ms *Store) store(ctx context.Context, drafts []*draft) error {
 			d.result.VectorErr = bad.Of[i]
 		}
 	}
-	return ms.file.Write(ctx, "write", func(c *duck.Conn) error {
-		fresh, err := ms.unknown(ctx, c, drafts)
+	return ms.file.Write(ctx, "write", func(tx *duck.Write) error {
+		fresh, err := ms.unknown(ctx, tx.Conn, drafts)
 		if err != nil || len(fresh) == 0 {
 			return err
 		}
-		if err := ms.fillSlots(ctx, c, fresh); err != nil {
+		if err := ms.fillSlots(ctx, tx.Conn, fresh); err != nil {
 			return err
 		}
-		return ms.insertMemories(ctx, c, fresh)
+		return ms.insertMemories(ctx, tx, fresh)
 	})
 }
 
@@ -339,20 +339,20 @@ func (ms *Store) known(ctx context.Context, c *duck.Conn, drafts []*draft) (map[
 	return known, nil
 }
 
-// insertMemories writes drafts that have their ids. The caller is in a write transaction.
-func (ms *Store) insertMemories(ctx context.Context, c *duck.Conn, drafts []*draft) error {
-	numbers, err := ms.index.NextDocNos(ctx, c, len(drafts))
+// insertMemories writes drafts that have their ids.
+func (ms *Store) insertMemories(ctx context.Context, tx *duck.Write, drafts []*draft) error {
+	numbers, err := ms.index.NextDocNos(ctx, tx.Conn, len(drafts))
 	if err != nil {
 		return err
 	}
-	if err := ms.settle(ctx, c, drafts); err != nil {
+	if err := ms.settle(ctx, tx, drafts); err != nil {
 		return err
 	}
 	memories := make([]*Memory, len(drafts))
 	for i, d := range drafts {
 		memories[i] = d.memory
 	}
-	seats, err := ms.seatsOf(ctx, c, memories)
+	seats, err := ms.seatsOf(ctx, tx.Conn, memories)
 	if err != nil {
 		return err
 	}
@@ -368,17 +368,17 @@ func (ms *Store) insertMemories(ctx context.Context, c *duck.Conn, drafts []*dra
 		ms.describe(d.document, d.memory, numbers[i])
 		d.document.Stand = seats.seat(d.memory, numbers[i])
 		documents[i] = d.document
-		if err := ms.end(ctx, c, d); err != nil {
+		if err := ms.end(ctx, tx, d); err != nil {
 			return err
 		}
 	}
-	if err := c.AppendRows("memories", rows); err != nil {
+	if err := tx.AppendRows("memories", rows); err != nil {
 		return err
 	}
-	if err := c.AppendRows("memory_relations", relations); err != nil {
+	if err := tx.AppendRows("memory_relations", relations); err != nil {
 		return err
 	}
-	return ms.index.InsertDocuments(ctx, c, documents)
+	return ms.index.InsertDocuments(ctx, tx, documents)
 }
 
 // describe fills in what recall filters by.

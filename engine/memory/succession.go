@@ -16,8 +16,8 @@ type succession struct {
 }
 
 // settle makes agree what fresh memories, and those that name them, say of each other. A newer one that says nothing takes the older's word;
-// where it replaced another, or is there already, the older one keeps its claim as a relation. The caller is in a write transaction.
-func (ms *Store) settle(ctx context.Context, c *duck.Conn, drafts []*draft) error {
+// where it replaced another, or is there already, the older one keeps its claim as a relation.
+func (ms *Store) settle(ctx context.Context, tx *duck.Write, drafts []*draft) error {
 	s := succession{fresh: map[string]*Memory{}, replaces: map[string]string{}}
 	ids, named := []string{}, []string{}
 	for _, d := range drafts {
@@ -32,7 +32,7 @@ func (ms *Store) settle(ctx context.Context, c *duck.Conn, drafts []*draft) erro
 	if len(ids) == 0 && len(named) == 0 {
 		return nil
 	}
-	err := c.Each(ctx, "memory_succession", func(rows *sql.Rows) error {
+	err := tx.Each(ctx, "memory_succession", func(rows *sql.Rows) error {
 		var id, replaces, by string
 		err := rows.Scan(&id, duck.TextOf(&replaces), duck.TextOf(&by))
 		s.replaces[id] = replaces
@@ -48,14 +48,14 @@ func (ms *Store) settle(ctx context.Context, c *duck.Conn, drafts []*draft) erro
 		if s.believes(claim[0], claim[1]) {
 			continue
 		}
-		older, docNo, err := MemoryByID(ctx, c, claim[0])
+		older, docNo, err := MemoryByID(ctx, tx.Conn, claim[0])
 		if err != nil {
 			return err
 		}
 		if err := older.unclaim(); err != nil {
 			return err
 		}
-		if err := updateMemory(ctx, c, older, docNo); err != nil {
+		if err := updateMemory(ctx, tx, older, docNo); err != nil {
 			return err
 		}
 	}

@@ -103,7 +103,7 @@ func (m *Memory) endBy(newer *Memory, now time.Time) error {
 }
 
 // fillSlots has drafts whose caller names a fact key replace what has that key in their scope: memories of the file, other drafts. There may be several, where a
-// key was made and not named. The caller is in a write transaction.
+// key was made and not named.
 func (ms *Store) fillSlots(ctx context.Context, c *duck.Conn, drafts []*draft) error {
 	var keys []string
 	for _, d := range drafts {
@@ -162,18 +162,18 @@ func (ms *Store) fillSlot(d *draft, current []*draft) (left []*draft, err error)
 	return left, d.memory.normaliseRelations()
 }
 
-// end closes the validity of the memories in the file that a draft replaces. The caller is in a write transaction.
-func (ms *Store) end(ctx context.Context, c *duck.Conn, d *draft) error {
+// end closes the validity of the memories in the file that a draft replaces.
+func (ms *Store) end(ctx context.Context, tx *duck.Write, d *draft) error {
 	for _, id := range d.ends {
-		if err := ms.endOne(ctx, c, id, d.memory); err != nil {
+		if err := ms.endOne(ctx, tx, id, d.memory); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (ms *Store) endOne(ctx context.Context, c *duck.Conn, id string, newer *Memory) error {
-	old, docNo, err := MemoryByID(ctx, c, id)
+func (ms *Store) endOne(ctx context.Context, tx *duck.Write, id string, newer *Memory) error {
+	old, docNo, err := MemoryByID(ctx, tx.Conn, id)
 	if err != nil {
 		return err
 	}
@@ -186,10 +186,10 @@ func (ms *Store) endOne(ctx context.Context, c *duck.Conn, id string, newer *Mem
 	if err := old.endBy(newer, ms.file.Now()); err != nil {
 		return err
 	}
-	if err := updateMemory(ctx, c, old, docNo); err != nil {
+	if err := updateMemory(ctx, tx, old, docNo); err != nil {
 		return err
 	}
 	ended := &index.Document{No: docNo, Kind: kinds.Memory, Words: ms.index.Analyse(old.fields())}
 	ms.describe(ended, old, docNo)
-	return ms.index.UpdateDocument(ctx, c, ended)
+	return ms.index.UpdateDocument(ctx, tx, ended)
 }

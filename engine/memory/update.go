@@ -133,8 +133,8 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 			done.VectorErr = err
 		}
 		moved := false
-		err = ms.file.Write(ctx, op, func(c *duck.Conn) error {
-			now, _, err := MemoryByID(ctx, c, was.ID)
+		err = ms.file.Write(ctx, op, func(tx *duck.Write) error {
+			now, _, err := MemoryByID(ctx, tx.Conn, was.ID)
 			if err != nil {
 				return err
 			}
@@ -142,12 +142,12 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 				return nil
 			}
 			if reworded {
-				return ms.rewrite(ctx, c, &m, d)
+				return ms.rewrite(ctx, tx, &m, d)
 			}
-			if err := updateMemory(ctx, c, &m, d.No); err != nil {
+			if err := updateMemory(ctx, tx, &m, d.No); err != nil {
 				return err
 			}
-			return ms.index.UpdateDocument(ctx, c, d)
+			return ms.index.UpdateDocument(ctx, tx, d)
 		})
 		if err != nil || !moved {
 			return done, err
@@ -155,35 +155,35 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 	}
 }
 
-// rewrite stores a changed memory and its index. The caller is in a write transaction.
-func (ms *Store) rewrite(ctx context.Context, c *duck.Conn, m *Memory, d *index.Document) error {
-	if err := updateMemory(ctx, c, m, d.No); err != nil {
+// rewrite stores a changed memory and its index.
+func (ms *Store) rewrite(ctx context.Context, tx *duck.Write, m *Memory, d *index.Document) error {
+	if err := updateMemory(ctx, tx, m, d.No); err != nil {
 		return err
 	}
-	if err := ms.index.RemoveIndex(ctx, c, kinds.Memory, d.No); err != nil {
+	if err := ms.index.RemoveIndex(ctx, tx, kinds.Memory, d.No); err != nil {
 		return err
 	}
-	if err := ms.index.UpdateDocument(ctx, c, d); err != nil || d.Retired {
+	if err := ms.index.UpdateDocument(ctx, tx, d); err != nil || d.Retired {
 		return err
 	}
-	return ms.index.InsertIndex(ctx, c, []*index.Document{d})
+	return ms.index.InsertIndex(ctx, tx, []*index.Document{d})
 }
 
 // updateMemory writes a memory's row and its relations. The row is written anew: DuckDB 1.5.5 loses, when it replays its log after a crash, an
 // UPDATE that gives a compressed text a value where it had none (docs/decisions/0012).
-func updateMemory(ctx context.Context, c *duck.Conn, m *Memory, docNo int32) error {
+func updateMemory(ctx context.Context, tx *duck.Write, m *Memory, docNo int32) error {
 	row, err := m.row(docNo)
 	if err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "memory_delete", sql.Named("id", m.ID)); err != nil {
+	if _, err := tx.Exec(ctx, "memory_delete", sql.Named("id", m.ID)); err != nil {
 		return err
 	}
-	if err := c.AppendRows("memories", [][]driver.Value{row}); err != nil {
+	if err := tx.AppendRows("memories", [][]driver.Value{row}); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "relations_delete", sql.Named("id", m.ID)); err != nil {
+	if _, err := tx.Exec(ctx, "relations_delete", sql.Named("id", m.ID)); err != nil {
 		return err
 	}
-	return c.AppendRows("memory_relations", m.relationRows())
+	return tx.AppendRows("memory_relations", m.relationRows())
 }

@@ -140,7 +140,7 @@ func (ct *Contents) CheckPayloadFiles(ctx context.Context, remove bool) (*Files,
 	}
 	var err error
 	if remove { // under the writer's lock: whoever writes looks for its files there once more
-		err = ct.file.Write(ctx, "payload files", check)
+		err = ct.file.Write(ctx, "payload files", func(tx *duck.Write) error { return check(tx.Conn) })
 	} else {
 		err = ct.file.Read(ctx, "payload files", check)
 	}

@@ -50,9 +50,9 @@ func (ct *Contents) apart(content []byte) bool {
 	return len(content) > MostInTable && ct.file.Path() != ":memory:"
 }
 
-// PutPayloads writes those contents that the file does not have. The caller is in a write transaction, and has put those that lie apart
+// PutPayloads writes those contents that the file does not have. The caller has put those that lie apart
 // into the folder; one that was taken for an orphan since is put there again.
-func (ct *Contents) PutPayloads(ctx context.Context, c *duck.Conn, p Pending) error {
+func (ct *Contents) PutPayloads(ctx context.Context, tx *duck.Write, p Pending) error {
 	for name, content := range p {
 		var inTable any = content
 		if ct.apart(content) {
@@ -61,7 +61,7 @@ func (ct *Contents) PutPayloads(ctx context.Context, c *duck.Conn, p Pending) er
 				return err
 			}
 		}
-		_, err := c.Exec(ctx, "payload_put", sql.Named("sha256", name), sql.Named("bytes", int64(len(content))), sql.Named("content", inTable))
+		_, err := tx.Exec(ctx, "payload_put", sql.Named("sha256", name), sql.Named("bytes", int64(len(content))), sql.Named("content", inTable))
 		if err != nil {
 			return err
 		}
@@ -70,13 +70,13 @@ func (ct *Contents) PutPayloads(ctx context.Context, c *duck.Conn, p Pending) er
 }
 
 // RemoveUnused removes those contents that no row refers to any more, and tells how many they were, and which files of the folder held some of them: the
-// caller, who is in a write transaction, removes these when it is committed.
-func (ct *Contents) RemoveUnused(ctx context.Context, c *duck.Conn, names []string) (removed int, files []string, err error) {
+// caller removes these when it is committed.
+func (ct *Contents) RemoveUnused(ctx context.Context, tx *duck.Write, names []string) (removed int, files []string, err error) {
 	if len(names) == 0 {
 		return 0, nil, nil
 	}
 	var unused []string
-	err = c.Each(ctx, "payloads_unused", func(rows *sql.Rows) error {
+	err = tx.Each(ctx, "payloads_unused", func(rows *sql.Rows) error {
 		var name string
 		var apart bool
 		err := rows.Scan(&name, &apart)
@@ -89,7 +89,7 @@ func (ct *Contents) RemoveUnused(ctx context.Context, c *duck.Conn, names []stri
 	if err != nil || len(unused) == 0 {
 		return 0, nil, err
 	}
-	_, err = c.Exec(ctx, "payloads_delete", sql.Named("sha256s", unused))
+	_, err = tx.Exec(ctx, "payloads_delete", sql.Named("sha256s", unused))
 	return len(unused), files, err
 }
 

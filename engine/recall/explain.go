@@ -138,7 +138,7 @@ func (r *recall) explain(ctx context.Context, c *duck.Conn) (err error) {
 			return err
 		}
 	}
-	return c.ExecDDL(ctx, sqlfiles.Query("explain_clear"))
+	return c.ExecTempDDL(ctx, sqlfiles.Query("explain_clear"))
 }
 
 // explains reports whether all candidates are wanted, to speak of them.
@@ -160,10 +160,10 @@ func (x *explanation) prepare(ctx context.Context, missed *missed) error {
 	if missed != nil {
 		docNo = missed.docNo
 	}
-	if _, err := x.c.Exec(ctx, "explain_sift", sql.Named("missed", docNo)); err != nil {
+	if _, err := x.c.ExecTemp(ctx, "explain_sift", sql.Named("missed", docNo)); err != nil {
 		return err
 	}
-	_, err := x.c.Exec(ctx, "explain_hits")
+	_, err := x.c.ExecTemp(ctx, "explain_hits")
 	return err
 }
 

@@ -44,7 +44,7 @@ func (x *explanation) offer(ctx context.Context) error {
 		}
 		args = append(args, sql.Named(column.name, values))
 	}
-	_, err := x.c.Exec(ctx, "explain_offer", args...)
+	_, err := x.c.ExecTemp(ctx, "explain_offer", args...)
 	return err
 }
 

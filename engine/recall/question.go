@@ -157,7 +157,7 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 	}
 	if len(r.tags) > 0 {
 		duck.Kept[recallTables](c).filled = true
-		if _, err := c.Exec(ctx, "recall_ask_tags", sql.Named("tags", lowered(r.tags))); err != nil {
+		if _, err := c.ExecTemp(ctx, "recall_ask_tags", sql.Named("tags", lowered(r.tags))); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	if err := AskTerms(c, words, terms, shares); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "recall_count_words"); err != nil {
+	if _, err := c.ExecTemp(ctx, "recall_count_words"); err != nil {
 		return err
 	}
 	documents := map[string]float64{} // by term
@@ -293,7 +293,7 @@ func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
 		}
 	}
 	if r.result.Mode == VectorMode {
-		if err := c.ExecDDL(ctx, sqlfiles.Query("recall_clear_terms")); err != nil {
+		if err := c.ExecTempDDL(ctx, sqlfiles.Query("recall_clear_terms")); err != nil {
 			return err
 		}
 	}
@@ -321,10 +321,10 @@ func (r *recall) chance() float64 {
 // AskFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
 func AskFTS(ctx context.Context, c *duck.Conn, kinds []kinds.Kind) error {
 	duck.Kept[recallTables](c).filled = true
-	if _, err := c.Exec(ctx, "recall_ask_fts", sql.Named("kinds", duck.FilterArg(kinds))); err != nil {
+	if _, err := c.ExecTemp(ctx, "recall_ask_fts", sql.Named("kinds", duck.FilterArg(kinds))); err != nil {
 		return err
 	}
-	return c.ExecDDL(ctx, sqlfiles.Query("recall_by_fts"))
+	return c.ExecTempDDL(ctx, sqlfiles.Query("recall_by_fts"))
 }
 
 // commonest is the rarity below which a word, such as the name of one who speaks, needs no related ones.

@@ -32,7 +32,7 @@ func ClearTables(ctx context.Context, c *duck.Conn) error {
 	if filled {
 		text += sqlfiles.Query("recall_clear_rest")
 	}
-	return c.ExecDDL(ctx, text)
+	return c.ExecTempDDL(ctx, text)
 }
 
 // weigh makes weights those of the next recall.
@@ -42,11 +42,11 @@ func weigh(ctx context.Context, c *duck.Conn, w Weights) error {
 		return nil
 	}
 	if t.weighing != "" {
-		if err := c.ExecDDL(ctx, sqlfiles.Query("recall_clear_weights")); err != nil {
+		if err := c.ExecTempDDL(ctx, sqlfiles.Query("recall_clear_weights")); err != nil {
 			return err
 		}
 	}
-	_, err := c.Exec(ctx, "recall_weigh", sql.Named("weights", weighing))
+	_, err := c.ExecTemp(ctx, "recall_weigh", sql.Named("weights", weighing))
 	if err == nil {
 		t.weighing = weighing
 	}

@@ -166,15 +166,15 @@ func (rc *Recaller) SetWeights(ctx context.Context, name string, w Weights) erro
 	if err := w.validate(); err != nil {
 		return fmt.Errorf("set weights: %w", err)
 	}
-	return rc.file.Write(ctx, "set weights", func(c *duck.Conn) error {
-		return rc.file.PutSetting(ctx, c, weightsPrefix+name, w)
+	return rc.file.Write(ctx, "set weights", func(tx *duck.Write) error {
+		return rc.file.PutSetting(ctx, tx, weightsPrefix+name, w)
 	})
 }
 
 // ResetWeights removes a stored set; a built-in one of that name is back as it was. Errors: ErrNotFound for a name that is neither.
 func (rc *Recaller) ResetWeights(ctx context.Context, name string) error {
-	return rc.file.Write(ctx, "reset weights", func(c *duck.Conn) error {
-		found, err := rc.file.DeleteSetting(ctx, c, weightsPrefix+name)
+	return rc.file.Write(ctx, "reset weights", func(tx *duck.Write) error {
+		found, err := rc.file.DeleteSetting(ctx, tx, weightsPrefix+name)
 		if _, builtin := builtinWeights()[name]; err == nil && !found && !builtin {
 			err = noWeights(name)
 		}

@@ -34,11 +34,11 @@ func (s *salvage) makeFresh(ctx context.Context, all *stored) (err error) {
 	if err := duck.MakeFile(ctx, s.fresh()); err != nil {
 		return err
 	}
-	return duck.MakeSchema(ctx, s.fresh(), s.request.Options, all.Version, func(c *duck.Conn) error {
+	return duck.MakeSchema(ctx, s.fresh(), s.request.Options, all.Version, func(tx *duck.Write) error {
 		if all.Model == 0 {
 			return nil
 		}
-		return index.Model{N: all.Model, Dims: all.Dims}.CreateVectors(ctx, c)
+		return index.Model{N: all.Model, Dims: all.Dims}.CreateVectors(ctx, tx)
 	})
 }
 
@@ -139,21 +139,20 @@ func (s *salvage) define(ctx context.Context, e *Fresh) error {
 		return err
 	}
 	defer e.File.Unlock()
-	c := e.File.Conn
 	if err := e.File.Redefine(ctx); err != nil {
 		return err
 	}
-	return c.Transaction(ctx, "BEGIN TRANSACTION", func() error {
+	return e.File.Prepare(ctx, func(tx *duck.Write) error {
 		if e.Index.Chosen.N > 0 {
-			if err := e.Index.Chosen.Point(ctx, c); err != nil {
+			if err := e.Index.Chosen.Point(ctx, tx); err != nil {
 				return err
 			}
 		}
 		var highest int64
-		if _, err := c.One(ctx, "recover_highest", []any{&highest}); err != nil {
+		if _, err := tx.One(ctx, "recover_highest", []any{&highest}); err != nil {
 			return err
 		}
-		return c.ExecDDL(ctx, sqlfiles.Query("recover_numbers"), "{next}", strconv.FormatInt(highest+1, 10))
+		return tx.ExecDDL(ctx, sqlfiles.Query("recover_numbers"), "{next}", strconv.FormatInt(highest+1, 10))
 	})
 }
 

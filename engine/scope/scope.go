@@ -33,8 +33,8 @@ func (g *Registry) SetScopes(ctx context.Context, s Scopes) error {
 	if err != nil {
 		return fmt.Errorf("set scopes: %w", err)
 	}
-	return g.file.WriteThen(ctx, "set scopes", func(c *duck.Conn) error {
-		return g.file.PutSetting(ctx, c, "scopes", s)
+	return g.file.WriteThen(ctx, "set scopes", func(tx *duck.Write) error {
+		return g.file.PutSetting(ctx, tx, "scopes", s)
 	}, func() { g.scopes.Store(&s) })
 }
 

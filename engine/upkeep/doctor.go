@@ -179,7 +179,7 @@ func (d *Diagnosis) note(step string, changed int64) {
 // so many times: levels of summaries are counted one by one.
 var rowRepairs = [...]struct {
 	what string
-	do   func(ctx context.Context, c *duck.Conn) (changed int64, err error)
+	do   func(ctx context.Context, tx *duck.Write) (changed int64, err error)
 	most int
 }{
 	{"references", changedBy("doctor_references"), 1},
@@ -198,9 +198,9 @@ var rowRepairs = [...]struct {
 }
 
 // changedBy gives what runs the statements of a name, and tells how many rows they changed.
-func changedBy(name string) func(ctx context.Context, c *duck.Conn) (changed int64, err error) {
-	return func(ctx context.Context, c *duck.Conn) (int64, error) {
-		changed, err := c.ChangedBy(ctx, sqlfiles.Query(name))
+func changedBy(name string) func(ctx context.Context, tx *duck.Write) (changed int64, err error) {
+	return func(ctx context.Context, tx *duck.Write) (int64, error) {
+		changed, err := tx.ChangedBy(ctx, sqlfiles.Query(name))
 		if err != nil {
 			return changed, duck.QueryError(name, err)
 		}
@@ -211,20 +211,20 @@ func changedBy(name string) func(ctx context.Context, c *duck.Conn) (changed int
 // repairRows puts right what follows from other rows, all in one transaction.
 func (u *Upkeep) repairRows(ctx context.Context, d *Diagnosis) error {
 	done := &Diagnosis{}
-	err := u.file.Write(ctx, "rows", func(c *duck.Conn) error {
-		changed, err := c.Exec(ctx, "doctor_estimators", sql.Named("estimator", u.opts.Conversation.Estimator), sql.Named("known", text.Estimators()))
+	err := u.file.Write(ctx, "rows", func(tx *duck.Write) error {
+		changed, err := tx.Exec(ctx, "doctor_estimators", sql.Named("estimator", u.opts.Conversation.Estimator), sql.Named("known", text.Estimators()))
 		if err != nil {
 			return err
 		}
 		done.note("estimators", changed)
-		counted, err := u.countTokens(ctx, c)
+		counted, err := u.countTokens(ctx, tx)
 		if err != nil {
 			return err
 		}
 		done.note("messages counted", counted)
 		for _, step := range rowRepairs {
 			for range step.most {
-				changed, err := step.do(ctx, c)
+				changed, err := step.do(ctx, tx)
 				if err != nil {
 					return err
 				}
@@ -233,12 +233,12 @@ func (u *Upkeep) repairRows(ctx context.Context, d *Diagnosis) error {
 				}
 			}
 		}
-		shown, err := showLost(ctx, c)
+		shown, err := showLost(ctx, tx)
 		if err != nil {
 			return err
 		}
 		done.note("summaries shown again", shown)
-		archived, err := c.Exec(ctx, "doctor_archive", sql.Named("at", u.file.Now()))
+		archived, err := tx.Exec(ctx, "doctor_archive", sql.Named("at", u.file.Now()))
 		done.note("conversations archived", archived)
 		return err
 	})
@@ -248,10 +248,10 @@ func (u *Upkeep) repairRows(ctx context.Context, d *Diagnosis) error {
 	return err
 }
 
-// showLost puts lost summaries back into the context. The caller is in a write transaction.
-func showLost(ctx context.Context, c *duck.Conn) (int64, error) {
+// showLost puts lost summaries back into the context.
+func showLost(ctx context.Context, tx *duck.Write) (int64, error) {
 	var ids []string
-	err := c.Each(ctx, "check_lost_summaries", func(rows *sql.Rows) error {
+	err := tx.Each(ctx, "check_lost_summaries", func(rows *sql.Rows) error {
 		var fault, id string
 		if err := rows.Scan(&fault, &id); err != nil {
 			return err
@@ -262,14 +262,14 @@ func showLost(ctx context.Context, c *duck.Conn) (int64, error) {
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	return c.Exec(ctx, "doctor_shown", sql.Named("ids", ids))
+	return tx.Exec(ctx, "doctor_shown", sql.Named("ids", ids))
 }
 
-// countTokens counts messages that were not. The caller is in a write transaction.
-func (u *Upkeep) countTokens(ctx context.Context, c *duck.Conn) (counted int64, err error) {
+// countTokens counts messages that were not.
+func (u *Upkeep) countTokens(ctx context.Context, tx *duck.Write) (counted int64, err error) {
 	type uncounted struct{ id, conversation, estimator string }
 	var all []uncounted
-	all, err = duck.List(ctx, c, "doctor_uncounted", func(rows *sql.Rows, u *uncounted) error {
+	all, err = duck.List(ctx, tx.Conn, "doctor_uncounted", func(rows *sql.Rows, u *uncounted) error {
 		return rows.Scan(&u.id, &u.conversation, &u.estimator)
 	})
 	for _, u := range all {
@@ -278,15 +278,15 @@ func (u *Upkeep) countTokens(ctx context.Context, c *duck.Conn) (counted int64, 
 			return 0, fmt.Errorf("conversation %s: %w", u.conversation, err)
 		}
 		var m conversation.Message
-		if _, err := c.One(ctx, "doctor_said", []any{&m.Seq, &m.Text, duck.TextOf(&m.Caption)}, sql.Named("id", u.id)); err != nil {
+		if _, err := tx.One(ctx, "doctor_said", []any{&m.Seq, &m.Text, duck.TextOf(&m.Caption)}, sql.Named("id", u.id)); err != nil {
 			return 0, err
 		}
 		m.ID, m.ConversationID = u.id, u.conversation
-		if err := conversation.FillBlocks(ctx, c, []*conversation.Message{&m}); err != nil {
+		if err := conversation.FillBlocks(ctx, tx.Conn, []*conversation.Message{&m}); err != nil {
 			return 0, err
 		}
 		m.Count(estimator)
-		if _, err := c.Exec(ctx, "doctor_count", sql.Named("id", u.id), sql.Named("tokens", m.Tokens)); err != nil {
+		if _, err := tx.Exec(ctx, "doctor_count", sql.Named("id", u.id), sql.Named("tokens", m.Tokens)); err != nil {
 			return 0, err
 		}
 	}
@@ -295,8 +295,8 @@ func (u *Upkeep) countTokens(ctx context.Context, c *duck.Conn) (counted int64, 
 
 // repairIndex makes the index anew.
 func (u *Upkeep) repairIndex(ctx context.Context, d *Diagnosis) error {
-	err := u.file.Write(ctx, "kinds", func(c *duck.Conn) error {
-		_, err := c.ChangedBy(ctx, sqlfiles.Query("doctor_kinds"))
+	err := u.file.Write(ctx, "kinds", func(tx *duck.Write) error {
+		_, err := tx.ChangedBy(ctx, sqlfiles.Query("doctor_kinds"))
 		return err
 	})
 	if err != nil {
@@ -310,8 +310,8 @@ func (u *Upkeep) repairIndex(ctx context.Context, d *Diagnosis) error {
 
 // repairVectors deletes vectors that nothing may have, and makes those that are missing where the model is at hand.
 func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
-	err := u.file.Write(ctx, "vectors", func(c *duck.Conn) error {
-		changed, err := c.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", u.index.Chosen.Table()))
+	err := u.file.Write(ctx, "vectors", func(tx *duck.Write) error {
+		changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", u.index.Chosen.Table()))
 		d.note("vectors deleted", changed)
 		return err
 	})

@@ -47,16 +47,16 @@ func (u *Upkeep) shred(ctx context.Context) (*Shredded, error) {
 	}
 	done := &Shredded{Removed: []string{}}
 	fts := false
-	err := u.file.Write(ctx, "words", func(c *duck.Conn) error {
-		x, err := u.index.FtsIndex(ctx, c)
+	err := u.file.Write(ctx, "words", func(tx *duck.Write) error {
+		x, err := u.index.FtsIndex(ctx, tx.Conn)
 		if err == nil && x != nil {
-			fts, err = true, index.DropFTS(ctx, c)
+			fts, err = true, index.DropFTS(ctx, tx)
 		}
 		if err != nil {
 			return err
 		}
 		u.index.Words.Forget()
-		_, err = u.index.RebuildWords(ctx, c)
+		_, err = u.index.RebuildWords(ctx, tx)
 		return err
 	})
 	if err != nil {

@@ -36,12 +36,12 @@ func (f *File) Lend(ctx context.Context, op string, do func(c *Conn) error) erro
 }
 
 // Write runs do in the only write transaction: all of it is done and on disk, or nothing.
-func (f *File) Write(ctx context.Context, op string, do func(c *Conn) error) error {
+func (f *File) Write(ctx context.Context, op string, do func(tx *Write) error) error {
 	return f.WriteThen(ctx, op, do, func() {})
 }
 
 // WriteThen is Write, and calls committed before anybody else writes.
-func (f *File) WriteThen(ctx context.Context, op string, do func(c *Conn) error, committed func()) error {
+func (f *File) WriteThen(ctx context.Context, op string, do func(tx *Write) error, committed func()) error {
 	if f.opts.ReadOnly {
 		return fmt.Errorf("%s: %w", op, f.ReadOnly())
 	}
@@ -59,9 +59,9 @@ func (f *File) WriteThen(ctx context.Context, op string, do func(c *Conn) error,
 	}
 	f.Conn.renew(f.Size.Load())
 	f.Writes++
-	err = f.Conn.Transaction(ctx, "BEGIN TRANSACTION", func() error {
-		f.Conn.Written = 0
-		return do(f.Conn)
+	err = f.Conn.writing(ctx, func(tx *Write) error {
+		tx.Written = 0
+		return do(tx)
 	})
 	if err != nil {
 		f.rolledBack()
@@ -140,15 +140,29 @@ func (f *File) Unlock() { <-f.Writer }
 
 // Reading runs do in a transaction that sees one state of the file.
 func (c *Conn) Reading(ctx context.Context, do func() error) error {
-	return c.Transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
+	return c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
+}
+
+// Write is a transaction that may write to the file: all of it is committed, or nothing. Only the file makes one, for what is given to Write, WriteThen
+// or Prepare; what takes one writes, what takes a Conn only reads.
+type Write struct{ *Conn }
+
+// writing runs do in a transaction that may write.
+func (c *Conn) writing(ctx context.Context, do func(tx *Write) error) error {
+	return c.transaction(ctx, "BEGIN TRANSACTION", func() error { return do(&Write{c}) })
+}
+
+// Prepare is Write for whoever opens the file, before anybody else has it.
+func (f *File) Prepare(ctx context.Context, do func(tx *Write) error) error {
+	return f.Conn.writing(ctx, do)
 }
 
 // ErrCommit is wrapped by the error of a COMMIT.
 var ErrCommit = errors.New("commit")
 
-// Transaction commits what do did, or rolls it back. Its ends are not to be interrupted: one that began and says that it did not would
+// transaction commits what do did, or rolls it back. Its ends are not to be interrupted: one that began and says that it did not would
 // stay open, and the connection be of no more use.
-func (c *Conn) Transaction(ctx context.Context, begin string, do func() error) (err error) {
+func (c *Conn) transaction(ctx context.Context, begin string, do func() error) (err error) {
 	c.step()
 	if err := ctx.Err(); err != nil {
 		return err

@@ -264,7 +264,7 @@ func (c *Conn) renew(documents int64) {
 // MakeTables makes temporary tables anew. DuckDB would from then on plan every statement at each call that was prepared before.
 func (c *Conn) MakeTables(ctx context.Context, name string) error {
 	c.unprepare()
-	return c.ExecDDL(ctx, sqlfiles.Query(name))
+	return c.execDDL(ctx, sqlfiles.Query(name))
 }
 
 // ease drops the plans of prepared statements where all connections together hold much of the memory: a plan keeps what its last run had filled, a
@@ -359,8 +359,8 @@ func (c *Conn) One(ctx context.Context, name string, dest []any, args ...any) (f
 	return found, err
 }
 
-// Exec runs a named statement and gives the number of rows it changed.
-func (c *Conn) Exec(ctx context.Context, name string, args ...any) (int64, error) {
+// exec runs a named statement and gives the number of rows it changed.
+func (c *Conn) exec(ctx context.Context, name string, args ...any) (int64, error) {
 	stmt, err := c.statement(ctx, name, args)
 	if err != nil {
 		return 0, err
@@ -372,8 +372,8 @@ func (c *Conn) Exec(ctx context.Context, name string, args ...any) (int64, error
 	return result.RowsAffected()
 }
 
-// ExecDDL runs statements that can't be prepared, with {name} replaced.
-func (c *Conn) ExecDDL(ctx context.Context, text string, replace ...string) error {
+// execDDL runs statements that can't be prepared, with {name} replaced.
+func (c *Conn) execDDL(ctx context.Context, text string, replace ...string) error {
 	c.step()
 	_, err := c.SQL.ExecContext(ctx, strings.NewReplacer(replace...).Replace(text))
 	return err
@@ -386,11 +386,11 @@ func (c *Conn) OneDDL(ctx context.Context, text string, dest any, replace ...str
 
 // AppendRows adds rows to a table of the file, fast. The values of a row are the table's columns in order, each of exactly its
 // type.
-func (c *Conn) AppendRows(table string, rows [][]driver.Value) error {
+func (tx *Write) AppendRows(table string, rows [][]driver.Value) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return c.AppendAll("mallard", table, slices.Values(rows))
+	return tx.AppendAll(table, slices.Values(rows))
 }
 
 // AppendTemp adds rows to one of the connection's own tables; a statement with parameters would take as long to plan as it takes to run.
@@ -398,11 +398,20 @@ func (c *Conn) AppendTemp(table string, rows ...[]driver.Value) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return c.AppendAll("temp", table, slices.Values(rows))
+	return c.AppendAllTemp(table, slices.Values(rows))
 }
 
-// AppendAll is AppendRows for the file, which is "mallard", or "temp".
-func (c *Conn) AppendAll(catalog, table string, rows iter.Seq[[]driver.Value]) error {
+// AppendAll is AppendRows for rows that are made one after another.
+func (tx *Write) AppendAll(table string, rows iter.Seq[[]driver.Value]) error {
+	return tx.appendAll("mallard", table, rows)
+}
+
+// AppendAllTemp is AppendTemp for rows that are made one after another.
+func (c *Conn) AppendAllTemp(table string, rows iter.Seq[[]driver.Value]) error {
+	return c.appendAll("temp", table, rows)
+}
+
+func (c *Conn) appendAll(catalog, table string, rows iter.Seq[[]driver.Value]) error {
 	c.step()
 	return c.SQL.Raw(func(raw any) error {
 		dc, ok := raw.(driver.Conn)

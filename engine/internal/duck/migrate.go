@@ -83,14 +83,14 @@ func (f *File) applied(ctx context.Context) ([]string, error) {
 }
 
 func (f *File) apply(ctx context.Context, m sqlfiles.Migration) error {
-	return f.Conn.Transaction(ctx, "BEGIN TRANSACTION", func() error {
-		if err := f.Conn.ExecDDL(ctx, sqlfiles.Query("migrations_create")); err != nil {
+	return f.Conn.writing(ctx, func(tx *Write) error {
+		if err := tx.ExecDDL(ctx, sqlfiles.Query("migrations_create")); err != nil {
 			return err
 		}
-		if err := f.Conn.ExecDDL(ctx, m.SQL); err != nil {
+		if err := tx.ExecDDL(ctx, m.SQL); err != nil {
 			return err
 		}
-		_, err := f.Conn.Exec(ctx, "migrations_insert", sql.Named("version", m.Version), sql.Named("name", m.Name),
+		_, err := tx.Exec(ctx, "migrations_insert", sql.Named("version", m.Version), sql.Named("name", m.Name),
 			sql.Named("hash", m.Hash), sql.Named("applied_at", f.Now()))
 		return err
 	})
@@ -110,29 +110,33 @@ func (f *File) Define(ctx context.Context) error {
 		return err
 	}
 	text, sum := sqlfiles.Definitions()
-	return f.Conn.Transaction(ctx, "BEGIN TRANSACTION", func() error {
+	return f.Conn.writing(ctx, func(tx *Write) error {
 		if was == "" {
-			if err := f.Conn.ExecDDL(ctx, sqlfiles.Query("vectors_none")); err != nil {
+			if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_none")); err != nil {
 				return err
 			}
 		}
-		if err := f.Conn.ExecDDL(ctx, text); err != nil {
+		if err := tx.ExecDDL(ctx, text); err != nil {
 			return fmt.Errorf("macros and views: %w", err)
 		}
-		return f.PutSetting(ctx, f.Conn, "definitions", sum)
+		return f.PutSetting(ctx, tx, "definitions", sum)
 	})
 }
 
 // Redefine is Define for a file whose note of them says nothing, since its rows are those of another.
 func (f *File) Redefine(ctx context.Context) error {
-	if _, err := f.DeleteSetting(ctx, f.Conn, "definitions"); err != nil {
+	err := f.Prepare(ctx, func(tx *Write) error {
+		_, err := f.DeleteSetting(ctx, tx, "definitions")
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return f.Define(ctx)
 }
 
 // MakeSchema brings a file that MakeFile has made to the schema of a version, 0 for the newest, and lets do go on with it.
-func MakeSchema(ctx context.Context, path string, o setup.Options, version int, do func(c *Conn) error) (err error) {
+func MakeSchema(ctx context.Context, path string, o setup.Options, version int, do func(tx *Write) error) (err error) {
 	f := &File{name: path, opts: o, Readers: newReaders(o)}
 	if f.DB, err = OpenDatabase(ctx, f.name, f.opts); err != nil {
 		return err
@@ -150,5 +154,5 @@ func MakeSchema(ctx context.Context, path string, o setup.Options, version int, 
 			return err
 		}
 	}
-	return do(f.Conn)
+	return f.Conn.writing(ctx, do)
 }

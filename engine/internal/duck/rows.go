@@ -25,13 +25,13 @@ func Column[T any](ctx context.Context, c *Conn, query string, args ...any) ([]T
 }
 
 // ChangedBy runs statements that can't be prepared, and gives the number of rows that all of them changed.
-func (c *Conn) ChangedBy(ctx context.Context, statements string) (changed int64, err error) {
-	c.step()
+func (tx *Write) ChangedBy(ctx context.Context, statements string) (changed int64, err error) {
+	tx.step()
 	for statement := range strings.SplitSeq(statements, ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
-		result, err := c.SQL.ExecContext(ctx, statement)
+		result, err := tx.SQL.ExecContext(ctx, statement)
 		if err != nil {
 			return changed, err
 		}

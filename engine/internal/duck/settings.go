@@ -22,17 +22,17 @@ func (f *File) Setting(ctx context.Context, c *Conn, name string, dest any) (fou
 	return true, nil
 }
 
-func (f *File) PutSetting(ctx context.Context, c *Conn, name string, value any) error {
+func (f *File) PutSetting(ctx context.Context, tx *Write, name string, value any) error {
 	b, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	_, err = c.Exec(ctx, "setting_put", sql.Named("name", name), sql.Named("value", string(b)))
+	_, err = tx.Exec(ctx, "setting_put", sql.Named("name", name), sql.Named("value", string(b)))
 	return err
 }
 
 // DeleteSetting removes a stored value, and reports whether there was one.
-func (f *File) DeleteSetting(ctx context.Context, c *Conn, name string) (found bool, err error) {
-	n, err := c.Exec(ctx, "setting_delete", sql.Named("name", name))
+func (f *File) DeleteSetting(ctx context.Context, tx *Write, name string) (found bool, err error) {
+	n, err := tx.Exec(ctx, "setting_delete", sql.Named("name", name))
 	return n > 0, err
 }
