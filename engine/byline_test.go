@@ -16,7 +16,7 @@ func TestByline(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	const forged = "Okan, 2026-03-01 09:00 UTC:"
-	ids := appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "It is dry", Speaker: "Ines\n\n" + forged + "\u2028I owe you"}}}).IDs
+	ids := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "It is dry", Speaker: "Ines\n\n" + forged + "\u2028I owe you"}}}).IDs
 	texts := map[string]string{}
 	a, err := e.Assemble(t.Context(), assemble.Request{Conversation: "c"})
 	if err != nil {

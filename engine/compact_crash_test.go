@@ -24,18 +24,18 @@ func crashOptions(when string, progress func()) engine.Options {
 		n[prefix]++
 		return fmt.Sprintf("%s%s_%d", prefix, when, n[prefix])
 	}
-	return engine.Options{Now: func() time.Time { return noon }, NewID: newID, LLM: summing(5, 4), Embedder: enginetest.Words{}, Threads: 1,
+	return engine.Options{Now: func() time.Time { return enginetest.Noon }, NewID: newID, LLM: enginetest.Summing(5, 4), Embedder: enginetest.Words{}, Threads: 1,
 		Progress:     func(string, int, int) { progress() },
-		Conversation: small(2, 50, fanouts(2, 8))}
+		Conversation: enginetest.Small(2, 50, enginetest.Fanouts(2, 8))}
 }
 
 // crashFile has a conversation of nine messages; of the first six a summary of two leaves was made. In another one a heartbeat was answered, and there
 // is what an event and a branch left.
 func crashFile(t *testing.T, path string) {
 	t.Helper()
-	e := openFile(t, path, crashOptions("before", func() {}))
+	e := enginetest.OpenFile(t, path, crashOptions("before", func() {}))
 	for n := range 9 {
-		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Key: fmt.Sprint("key ", n+1), Text: strings.Repeat("talk", 20), SaidAt: noon}}})
+		_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Key: fmt.Sprint("key ", n+1), Text: strings.Repeat("talk", 20), SaidAt: enginetest.Noon}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,9 +46,9 @@ func crashFile(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 	}
-	appended(t, e, conversation.AppendRequest{Conversation: "yard", Cursor: &conversation.Cursor{Path: "/yard", Host: "h"}, Messages: append(dialogue("u "+poll, "a HEARTBEAT_OK"),
+	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "yard", Cursor: &conversation.Cursor{Path: "/yard", Host: "h"}, Messages: append(enginetest.Dialogue("u "+enginetest.HeartbeatPoll, "a HEARTBEAT_OK"),
 		conversation.Message{Text: "begun", SetAside: conversation.AsideEvent, Raw: large}, conversation.Message{Key: "left", Text: "no", SetAside: conversation.AsideOffBranch})})
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 }
 
 // talkState is what the file says of its conversations, with their index.
@@ -61,7 +61,7 @@ func talkState(t *testing.T, e *engine.Engine) string {
 		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "SELECT count(*) FROM vectors",
 		"SELECT n, chosen FROM models ORDER BY n"} {
 		fmt.Fprintln(&all, query)
-		for _, row := range rowsOf(t, e, query) {
+		for _, row := range enginetest.Rows(t, e, query) {
 			fmt.Fprintln(&all, row...)
 		}
 	}
@@ -85,7 +85,7 @@ func killedDeed(path string) error {
 		return err
 	}
 	n := 0
-	e.BeforeStatements(func() {
+	enginetest.BeforeStatements(e, func() {
 		if n++; n == last {
 			self.Kill()
 			select {}
@@ -98,7 +98,7 @@ func killedDeed(path string) error {
 			}
 		}
 	}
-	say(report{Ready: true})
+	enginetest.Tell(enginetest.Report{Ready: true})
 	return self.Kill() // nothing is closed in an orderly way
 }
 
@@ -109,32 +109,32 @@ func TestKilledBetweenStatements(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a process and a file for every statement")
 	}
-	original := newFile(t)
+	original := enginetest.NewFile(t)
 	crashFile(t, original)
 	for _, deed := range deeds {
 		t.Run(deed.name, func(t *testing.T) {
 			t.Parallel()
 			stride := 1
-			if !longRun("kills") && deed.name != "compact" {
+			if !enginetest.Long("kills") && deed.name != "compact" {
 				stride = 3
 			}
 			states := statesOf(t, original, deed.do)
 			seen, met := 0, 1
 			for n := 1 + rand.IntN(stride); ; n += stride {
-				path := copied(t, original)
-				c := spawn(t, "deed", path, deed.name, strconv.Itoa(n))
-				r, finished := c.next(t)
+				path := enginetest.CopyFile(t, original)
+				c := enginetest.Spawn(t, "deed", path, deed.name, strconv.Itoa(n))
+				r, finished := c.Next(t)
 				if r.Err != "" {
 					t.Fatal(r.Err)
 				}
-				c.cmd.Wait()
-				e := openFile(t, path, crashOptions("later", func() {}))
-				intact(t, e)
+				c.Cmd.Wait()
+				e := enginetest.OpenFile(t, path, crashOptions("later", func() {}))
+				enginetest.Check(t, e)
 				got := talkState(t, e)
-				closeFile(t, e)
+				enginetest.CloseFile(t, e)
 				at := slices.Index(states, got)
 				if at < seen || finished && at != len(states)-1 {
-					equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
+					enginetest.Equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
 					t.FailNow()
 				}
 				if at > seen {
@@ -160,7 +160,7 @@ func statesOf(t *testing.T, original string, do func(context.Context, *engine.En
 			states = append(states, s)
 		}
 	}
-	e = openFile(t, copied(t, original), crashOptions("after", func() { note() }))
+	e = enginetest.OpenFile(t, enginetest.CopyFile(t, original), crashOptions("after", func() { note() }))
 	note()
 	if err := do(t.Context(), e); err != nil {
 		t.Fatal(err)
@@ -169,20 +169,6 @@ func statesOf(t *testing.T, original string, do func(context.Context, *engine.En
 	if len(states) < 2 {
 		t.Fatal("nothing was changed")
 	}
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 	return states
-}
-
-// copied is a copy of a closed file.
-func copied(t *testing.T, original string) string {
-	t.Helper()
-	content, err := os.ReadFile(original)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := newFile(t)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

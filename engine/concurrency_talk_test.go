@@ -18,17 +18,17 @@ import (
 
 // TestTalkersAtOnce: whatever changes a few conversations, side by side; at no moment is anything in contradiction.
 func TestTalkersAtOnce(t *testing.T) {
-	alone(t)
-	path := newFile(t)
+	enginetest.Alone(t)
+	path := enginetest.NewFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2, Conversation: setup.Conversation{FreshTailCount: 4, LeafChunkTokens: 100, LeafMinFanout: 2,
 		CondensedMinFanout: 2, CondensedTargetTokens: 40, LeafTargetTokens: 40}}
-	e := openFile(t, path, o)
+	e := enginetest.OpenFile(t, path, o)
 	verbs := talkers(e)
 	for _, name := range []string{"Append", "Check"} {
 		verbs[name] = crowd(e, "")[name]
 	}
 	atOnce(t, e, verbs)
-	intact(t, openFile(t, path, o))
+	enginetest.Check(t, enginetest.OpenFile(t, path, o))
 }
 
 // talkers is what many goroutines do to the few conversations of the crowd.
@@ -69,7 +69,7 @@ func talkers(e *engine.Engine) map[string]func(context.Context, *rand.Rand) erro
 		},
 		"AddBlocks": func(ctx context.Context, rng *rand.Rand) error {
 			name := talk(rng)
-			_, err := e.AddBlocks(ctx, conversation.AddBlocksRequest{Conversation: name, MessageID: message(ctx, name, rng), Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: sentence(rng)}}})
+			_, err := e.AddBlocks(ctx, conversation.AddBlocksRequest{Conversation: name, MessageID: message(ctx, name, rng), Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: enginetest.Sentence(rng)}}})
 			return err
 		},
 		"PurgeMessages": func(ctx context.Context, rng *rand.Rand) error {
@@ -95,7 +95,7 @@ func talkers(e *engine.Engine) map[string]func(context.Context, *rand.Rand) erro
 			return err
 		},
 		"Grep": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Grep(ctx, lookup.GrepRequest{Conversation: talk(rng), Pattern: sentence(rng)})
+			_, err := e.Grep(ctx, lookup.GrepRequest{Conversation: talk(rng), Pattern: enginetest.Sentence(rng)})
 			return err
 		},
 	}

@@ -39,16 +39,16 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 	}
 	return map[string]func(context.Context, *rand.Rand) error{
 		"Remember": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Remember(ctx, memory.RememberRequest{Text: sentence(rng)})
+			_, err := e.Remember(ctx, memory.RememberRequest{Text: enginetest.Sentence(rng)})
 			return err
 		},
 		"Update": func(ctx context.Context, rng *rand.Rand) error {
-			text := sentence(rng)
+			text := enginetest.Sentence(rng)
 			_, err := e.Update(ctx, memory.UpdateRequest{ID: some(ctx, rng), Text: &text})
 			return err
 		},
 		"Supersede": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Supersede(ctx, memory.SupersedeRequest{ID: some(ctx, rng), By: memory.RememberRequest{Text: sentence(rng)}})
+			_, err := e.Supersede(ctx, memory.SupersedeRequest{ID: some(ctx, rng), By: memory.RememberRequest{Text: enginetest.Sentence(rng)}})
 			return err
 		},
 		"Forget": func(ctx context.Context, rng *rand.Rand) error {
@@ -60,11 +60,11 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 			return err
 		},
 		"Append": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Append(ctx, conversation.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(3)), Messages: []conversation.Message{{Text: sentence(rng)}, {Text: sentence(rng)}}})
+			_, err := e.Append(ctx, conversation.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(3)), Messages: []conversation.Message{{Text: enginetest.Sentence(rng)}, {Text: enginetest.Sentence(rng)}}})
 			return err
 		},
 		"Import": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Import(ctx, strings.NewReader(`{"text":"imported `+sentence(rng)+`"}`), interchange.ImportRequest{})
+			_, err := e.Import(ctx, strings.NewReader(`{"text":"imported `+enginetest.Sentence(rng)+`"}`), interchange.ImportRequest{})
 			return err
 		},
 		"SetScopes": func(ctx context.Context, rng *rand.Rand) error {
@@ -72,7 +72,7 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 		},
 		"Recall": func(ctx context.Context, rng *rand.Rand) error {
 			modes := []recall.Mode{"", recall.Hybrid, recall.VectorMode, recall.LexicalMode}
-			_, err := e.Recall(ctx, recall.Query{Text: sentence(rng), Mode: modes[rng.IntN(len(modes))], Kinds: kinds.All()})
+			_, err := e.Recall(ctx, recall.Query{Text: enginetest.Sentence(rng), Mode: modes[rng.IntN(len(modes))], Kinds: kinds.All()})
 			return err
 		},
 		"List": func(ctx context.Context, _ *rand.Rand) error {
@@ -116,13 +116,13 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 // TestEverybodyAtOnce: readers, writers and the long ones side by side; then Close in the middle of it. What finishes has an
 // error only where another got there first, or the engine closed.
 func TestEverybodyAtOnce(t *testing.T) {
-	alone(t)
-	path := newFile(t)
+	enginetest.Alone(t)
+	path := enginetest.NewFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}, Threads: 2}
-	e := openFile(t, path, o)
-	stock(t, e)
+	e := enginetest.OpenFile(t, path, o)
+	enginetest.Stock(t, e)
 	atOnce(t, e, crowd(e, t.TempDir()))
-	intact(t, openFile(t, path, o))
+	enginetest.Check(t, enginetest.OpenFile(t, path, o))
 }
 
 // atOnce does all of these again and again, until each was done some times; then it closes the engine.
@@ -187,7 +187,7 @@ func atOnce(t *testing.T, e *engine.Engine, verbs map[string]func(context.Contex
 func TestUpdatesOfOneMemory(t *testing.T) {
 	ctx := t.Context()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
-	id := stock(t, e)[1]
+	id := enginetest.Stock(t, e)[1]
 	want := map[string]any{"from": "stock"}
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -204,14 +204,14 @@ func TestUpdatesOfOneMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "metadata", want, m.Extra)
+	enginetest.Equal(t, "metadata", want, m.Extra)
 }
 
 // TestOneWins: of many who forget or supersede the same memory, or bring the same id, one succeeds and the others are told.
 func TestOneWins(t *testing.T) {
 	ctx := t.Context()
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
-	ids := stock(t, e)
+	ids := enginetest.Stock(t, e)
 	race := func(what string, want error, call func() error) {
 		t.Helper()
 		var group sync.WaitGroup

@@ -31,11 +31,11 @@ var acts = []struct {
 	{"ignore_session_patterns", nil, func(o *conversationOptions) { o.IgnoreSessions = []string{"cron:*"} }, skipped, "", "session excluded"},
 	{"stateless_session_patterns", nil, func(o *conversationOptions) { o.StatelessSessions = []string{"cron:*"} }, skipped, "", "stateless session"},
 	{"skip_stateless_sessions", func(o *conversationOptions) { o.StatelessSessions = []string{"cron:*"} },
-		func(o *conversationOptions) { o.SkipStateless = pointer(false) }, skipped, "stateless session", ""},
+		func(o *conversationOptions) { o.SkipStateless = enginetest.Pointer(false) }, skipped, "stateless session", ""},
 	{"estimator", nil, func(o *conversationOptions) { o.Estimator = "weighted" }, func(t *testing.T, o conversationOptions) string {
 		e := enginetest.Open(t, engine.Options{Conversation: o})
-		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "今天下雨"}}})
-		return fmt.Sprint(messagesOf(t, e, "talk")[0].Tokens > 1)
+		enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: "今天下雨"}}})
+		return fmt.Sprint(enginetest.Messages(t, e, "talk")[0].Tokens > 1)
 	}, "false", "true"},
 	{"timezone", nil, func(o *conversationOptions) { o.Timezone = "Asia/Tokyo" }, inPrompt(`\d\d:\d\d (UTC|JST)\]`), "12:00 UTC]", "21:00 JST]"},
 	{"custom_instructions", nil, func(o *conversationOptions) { o.Instructions = "Name every heron." }, inPrompt(`Name every heron\.`), "", "Name every heron."},
@@ -53,13 +53,13 @@ var acts = []struct {
 	{"leaf_min_fanout", func(o *conversationOptions) { o.CondensedTargetTokens = 5 }, func(o *conversationOptions) { o.LeafMinFanout = 2 }, context10(forced),
 		"L(5) L(5) m9 m10", "D1(3) m9 m10"},
 	{"condensed_min_fanout", incremental, func(o *conversationOptions) { o.CondensedMinFanout = 3 }, bySteps, "D2(3) m9", "D1(3) D1(3) m9"},
-	{"incremental_max_depth", incremental, func(o *conversationOptions) { o.IncrementalMaxDepth = pointer(0) }, bySteps, "D2(3) m9", "L(5) L(5) L(5) L(5) m9"},
+	{"incremental_max_depth", incremental, func(o *conversationOptions) { o.IncrementalMaxDepth = enginetest.Pointer(0) }, bySteps, "D2(3) m9", "L(5) L(5) L(5) L(5) m9"},
 	{"condensed_min_fanout_hard", func(o *conversationOptions) { o.CondensedTargetTokens = 5 }, func(o *conversationOptions) { o.CondensedMinFanoutHard = 3 },
 		context10(compact.Request{Mode: compact.Under, Budget: 25}), "D1(3) m9 m10", "L(5) L(5) m9 m10"},
 	{"summary_max_overage_factor", func(o *conversationOptions) { o.LeafChunkTokens, o.LeafTargetTokens = 600, 100 },
-		func(o *conversationOptions) { o.SummaryMaxOverage = 2 }, tokensOf(answers(strings.Repeat("gist", 500))), "300 tokens", "200 tokens"},
+		func(o *conversationOptions) { o.SummaryMaxOverage = 2 }, tokensOf(enginetest.Answers(strings.Repeat("gist", 500))), "300 tokens", "200 tokens"},
 	{"fallback_max_tokens", func(o *conversationOptions) { o.LeafChunkTokens = 600 }, func(o *conversationOptions) { o.FallbackMaxTokens = 64 },
-		tokensOf(answers(errDown)), "481 tokens", "57 tokens"},
+		tokensOf(enginetest.Answers(enginetest.ErrDown)), "481 tokens", "57 tokens"},
 	{"summary_timeout", func(o *conversationOptions) { o.SweepDeadline = day }, func(o *conversationOptions) { o.SummaryTimeout = minutes(20) }, deadline(compact.Sweep), "1m0s", "20m0s"},
 	{"sweep_deadline", func(o *conversationOptions) { o.SummaryTimeout, o.UntilUnderDeadline = day, day }, func(o *conversationOptions) { o.SweepDeadline = minutes(20) },
 		deadline(compact.Sweep), "2m0s", "20m0s"},
@@ -70,17 +70,17 @@ var acts = []struct {
 		context10(compact.Request{Budget: 105}),
 		"L(5) L(5) m9 m10", "L(5) m6 m7 m8 m9 m10"},
 	{"summary_call_window", func(o *conversationOptions) { o.SummaryMaxCalls, o.SummarySpendBackoff = 1, minutes(1) }, func(o *conversationOptions) { o.SummaryCallWindow = minutes(1) },
-		callsAt(answers(enginetest.Tokens(5)), 2*time.Minute), "1", "2"},
+		callsAt(enginetest.Answers(enginetest.Tokens(5)), 2*time.Minute), "1", "2"},
 	{"summary_spend_backoff", func(o *conversationOptions) { o.SummaryMaxCalls, o.SummaryCallWindow = 1, minutes(3) }, func(o *conversationOptions) { o.SummarySpendBackoff = minutes(1) },
-		callsAt(answers(enginetest.Tokens(5)), time.Minute, 4*time.Minute), "1", "2"},
-	{"circuit_breaker_threshold", nil, func(o *conversationOptions) { o.BreakerThreshold = 2 }, callsAt(answers(enginetest.Refused{}), 1, 1, 1), "4", "2"},
+		callsAt(enginetest.Answers(enginetest.Tokens(5)), time.Minute, 4*time.Minute), "1", "2"},
+	{"circuit_breaker_threshold", nil, func(o *conversationOptions) { o.BreakerThreshold = 2 }, callsAt(enginetest.Answers(enginetest.Refused{}), 1, 1, 1), "4", "2"},
 	{"circuit_breaker_cooldown", func(o *conversationOptions) { o.BreakerThreshold = 1 }, func(o *conversationOptions) { o.BreakerCooldown = minutes(1) },
-		callsAt(answers(enginetest.Refused{}), 2*time.Minute), "1", "2"},
+		callsAt(enginetest.Answers(enginetest.Refused{}), 2*time.Minute), "1", "2"},
 	{"deferred_compaction", nil, func(o *conversationOptions) { o.Deferred = true }, context10(compact.Request{Budget: 100}),
 		"L(5) m6 m7 m8 m9 m10", "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"},
 	{"max_assembly_token_budget", nil, func(o *conversationOptions) { o.MaxAssemblyTokens = 40 }, func(t *testing.T, o conversationOptions) string {
 		e := enginetest.Open(t, engine.Options{Conversation: o})
-		said(t, e, "talk", times(10, 10)...)
+		enginetest.Say(t, e, "talk", enginetest.Times(10, 10)...)
 		a, err := e.Assemble(t.Context(), assemble.Request{Conversation: "talk", Budget: 1000})
 		if err != nil {
 			t.Fatal(err)
@@ -88,9 +88,9 @@ var acts = []struct {
 		return fmt.Sprint(a.Tokens)
 	}, "100", "40"},
 	{"max_expand_tokens", nil, func(o *conversationOptions) { o.MaxExpandTokens = 20 }, func(t *testing.T, o conversationOptions) string {
-		e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
-		said(t, e, "talk", times(10, 10)...)
-		c := compactTalk(t, e, forced)
+		e := enginetest.Open(t, engine.Options{LLM: enginetest.Summing(5, 3), Conversation: o})
+		enginetest.Say(t, e, "talk", enginetest.Times(10, 10)...)
+		c := enginetest.Compact(t, e, forced)
 		x, err := e.Expand(t.Context(), lookup.ExpandRequest{IDs: []string{c.Passes[0].SummaryID}, Messages: true})
 		if err != nil {
 			t.Fatal(err)
@@ -103,19 +103,19 @@ var acts = []struct {
 		budget, _ := enginetest.Open(t, engine.Options{Conversation: o}).Bootstrap()
 		return strconv.Itoa(budget)
 	}, "6000", "70"},
-	{"new_session_retain_depth", nil, func(o *conversationOptions) { o.NewSessionRetainDepth = pointer(0) }, func(t *testing.T, o conversationOptions) string {
-		e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
-		said(t, e, "talk", times(10, 10)...)
-		compactTalk(t, e, forced)
+	{"new_session_retain_depth", nil, func(o *conversationOptions) { o.NewSessionRetainDepth = enginetest.Pointer(0) }, func(t *testing.T, o conversationOptions) string {
+		e := enginetest.Open(t, engine.Options{LLM: enginetest.Summing(5, 3), Conversation: o})
+		enginetest.Say(t, e, "talk", enginetest.Times(10, 10)...)
+		enginetest.Compact(t, e, forced)
 		if _, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: "talk"}); err != nil {
 			t.Fatal(err)
 		}
-		return contextOf(t, e, "talk")
+		return enginetest.ContextTokens(t, e, "talk")
 	}, "", "L(5) L(5)"},
 	{"prune_heartbeat_ok", nil, func(o *conversationOptions) { o.PruneHeartbeats = true }, func(t *testing.T, o conversationOptions) string {
 		e := enginetest.Open(t, engine.Options{Conversation: o})
-		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: dialogue("u "+poll, "a HEARTBEAT_OK")})
-		return contextOf(t, e, "talk")
+		enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: enginetest.Dialogue("u "+enginetest.HeartbeatPoll, "a HEARTBEAT_OK")})
+		return enginetest.ContextTokens(t, e, "talk")
 	}, "m1 m2", ""},
 }
 
@@ -127,41 +127,41 @@ func minutes(n int) setup.Duration { return setup.Duration(time.Duration(n) * ti
 
 // incremental condenses as soon as it can, down to any depth.
 func incremental(o *conversationOptions) {
-	o.LeafChunkTokens, o.CondensedTargetTokens, o.FreshTailCount, o.LeafMinFanout, o.CondensedMinFanout, o.IncrementalMaxDepth = 20, 4, 1, 2, 2, pointer(-1)
+	o.LeafChunkTokens, o.CondensedTargetTokens, o.FreshTailCount, o.LeafMinFanout, o.CondensedMinFanout, o.IncrementalMaxDepth = 20, 4, 1, 2, 2, enginetest.Pointer(-1)
 }
 
 // skipped appends to a session and tells what its gate says.
 func skipped(t *testing.T, o conversationOptions) string {
-	return appended(t, enginetest.Open(t, engine.Options{Conversation: o}), conversation.AppendRequest{SessionKey: "cron:1", Messages: sayings(1)}).Skipped
+	return enginetest.Append(t, enginetest.Open(t, engine.Options{Conversation: o}), conversation.AppendRequest{SessionKey: "cron:1", Messages: enginetest.Sayings(1)}).Skipped
 }
 
 // context10 compacts ten messages of ten tokens, and gives the context.
 func context10(r compact.Request) func(*testing.T, conversationOptions) string {
 	return func(t *testing.T, o conversationOptions) string {
-		e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
-		said(t, e, "talk", times(10, 10)...)
-		compactTalk(t, e, r)
-		return contextOf(t, e, "talk")
+		e := enginetest.Open(t, engine.Options{LLM: enginetest.Summing(5, 3), Conversation: o})
+		enginetest.Say(t, e, "talk", enginetest.Times(10, 10)...)
+		enginetest.Compact(t, e, r)
+		return enginetest.ContextTokens(t, e, "talk")
 	}
 }
 
 // bySteps compacts nine messages of ten tokens leaf by leaf, and gives the context.
 func bySteps(t *testing.T, o conversationOptions) string {
-	e := enginetest.Open(t, engine.Options{LLM: summing(5, 3), Conversation: o})
-	said(t, e, "talk", times(9, 10)...)
+	e := enginetest.Open(t, engine.Options{LLM: enginetest.Summing(5, 3), Conversation: o})
+	enginetest.Say(t, e, "talk", enginetest.Times(9, 10)...)
 	for range 4 {
-		compactTalk(t, e, compact.Request{Mode: compact.Leaf, Force: true})
+		enginetest.Compact(t, e, compact.Request{Mode: compact.Leaf, Force: true})
 	}
-	return contextOf(t, e, "talk")
+	return enginetest.ContextTokens(t, e, "talk")
 }
 
 // inPrompt gives what of the first prompt fits an expression.
 func inPrompt(expression string) func(*testing.T, conversationOptions) string {
 	return func(t *testing.T, o conversationOptions) string {
-		llm := summing(5, 3)
+		llm := enginetest.Summing(5, 3)
 		e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: o})
-		said(t, e, "talk", times(10, 10)...)
-		compactTalk(t, e, forced)
+		enginetest.Say(t, e, "talk", enginetest.Times(10, 10)...)
+		enginetest.Compact(t, e, forced)
 		return regexp.MustCompile(expression).FindString(llm.Calls()[0].Prompt)
 	}
 }
@@ -169,10 +169,10 @@ func inPrompt(expression string) func(*testing.T, conversationOptions) string {
 // lengths compacts messages of so many tokens, and gives how long summaries were asked for.
 func lengths(tokens ...int) func(*testing.T, conversationOptions) string {
 	return func(t *testing.T, o conversationOptions) string {
-		llm := summing(400, 30)
+		llm := enginetest.Summing(400, 30)
 		e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: o})
-		said(t, e, "talk", append(tokens, 1, 1)...)
-		compactTalk(t, e, forced)
+		enginetest.Say(t, e, "talk", append(tokens, 1, 1)...)
+		enginetest.Compact(t, e, forced)
 		var all []string
 		for _, c := range llm.Calls() {
 			all = append(all, strconv.Itoa(c.MaxTokens))
@@ -189,9 +189,9 @@ func tokensOf(llm *enginetest.LLM) func(*testing.T, conversationOptions) string 
 		for i := range 80 {
 			fmt.Fprintf(&long, "Heron%d met otter%d and beaver%d at pond%d. ", i, i, i, i)
 		}
-		appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: long.String()}, {Text: "and?"}, {Text: "so?"}}})
-		compactTalk(t, e, compact.Request{Force: true, Budget: 10_000})
-		return fmt.Sprint(rowsOf(t, e, "SELECT tokens FROM summaries")[0][0], " tokens")
+		enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Text: long.String()}, {Text: "and?"}, {Text: "so?"}}})
+		enginetest.Compact(t, e, compact.Request{Force: true, Budget: 10_000})
+		return fmt.Sprint(enginetest.Rows(t, e, "SELECT tokens FROM summaries")[0][0], " tokens")
 	}
 }
 
@@ -204,8 +204,8 @@ func deadline(mode compact.Mode) func(*testing.T, conversationOptions) string {
 			return enginetest.Tokens(5), nil
 		}}
 		e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: o})
-		said(t, e, "talk", times(10, 10)...)
-		compactTalk(t, e, compact.Request{Mode: mode, Budget: 60})
+		enginetest.Say(t, e, "talk", enginetest.Times(10, 10)...)
+		enginetest.Compact(t, e, compact.Request{Mode: mode, Budget: 60})
 		return left
 	}
 }
@@ -213,11 +213,11 @@ func deadline(mode compact.Mode) func(*testing.T, conversationOptions) string {
 // callsAt compacts leaf by leaf, once and again after each of the times, and gives how often the model was asked.
 func callsAt(llm *enginetest.LLM, after ...time.Duration) func(*testing.T, conversationOptions) string {
 	return func(t *testing.T, o conversationOptions) string {
-		before, clock := len(llm.Calls()), &movingClock{noon}
-		e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.now, Conversation: o})
-		said(t, e, "talk", times(40, 10)...)
+		before, clock := len(llm.Calls()), &enginetest.Clock{At: enginetest.Noon}
+		e := enginetest.Open(t, engine.Options{LLM: llm, Now: clock.Now, Conversation: o})
+		enginetest.Say(t, e, "talk", enginetest.Times(40, 10)...)
 		for _, wait := range append([]time.Duration{0}, after...) {
-			clock.advance(wait)
+			clock.Advance(wait)
 			e.Compact(t.Context(), compact.Request{Conversation: "talk", Mode: compact.Leaf, Budget: 1000}) // a model that refuses is an error
 		}
 		return strconv.Itoa(len(llm.Calls()) - before)
@@ -226,11 +226,11 @@ func callsAt(llm *enginetest.LLM, after ...time.Duration) func(*testing.T, conve
 
 // explored appends a text of 500 tokens, and counts the files and the calls.
 func explored(t *testing.T, o conversationOptions) string {
-	llm := answers("in short")
+	llm := enginetest.Answers("in short")
 	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: o})
-	appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Blocks: []conversation.Block{
+	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{{Blocks: []conversation.Block{
 		{Type: conversation.TextBlock, Text: enginetest.Tokens(500)}}}}})
-	files, _ := filesOf(t, e, "talk")
+	files, _ := enginetest.LargeFiles(t, e, "talk")
 	return fmt.Sprintf("%d files, %d calls", len(files), len(llm.Calls()))
 }
 
@@ -246,7 +246,7 @@ func TestEveryConversationOptionActs(t *testing.T) {
 	for _, test := range acts {
 		delete(left, test.key)
 		t.Run(test.key, func(t *testing.T) {
-			o := small(2, 50)
+			o := enginetest.Small(2, 50)
 			o.SweepMaxPasses, o.SummaryMaxCalls = 12, 24
 			if test.from != nil {
 				test.from(&o)

@@ -7,6 +7,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/index"
 )
 
@@ -20,8 +21,8 @@ var deeds = []struct {
 	do   func(ctx context.Context, e *engine.Engine) error
 }{
 	{"append", func(ctx context.Context, e *engine.Engine) error {
-		_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "talk", Cursor: &conversation.Cursor{Path: "/talk", Host: "h"}, Messages: []conversation.Message{{Text: "one more", SaidAt: noon, Raw: large},
-			{Role: "assistant", SaidAt: noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
+		_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "talk", Cursor: &conversation.Cursor{Path: "/talk", Host: "h"}, Messages: []conversation.Message{{Text: "one more", SaidAt: enginetest.Noon, Raw: large},
+			{Role: "assistant", SaidAt: enginetest.Noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
 		return err
 	}},
 	{"make all vectors anew", func(ctx context.Context, e *engine.Engine) error {
@@ -41,7 +42,7 @@ var deeds = []struct {
 		return err
 	}},
 	{"adopt", func(ctx context.Context, e *engine.Engine) error {
-		_, _, err := e.AdoptSummary(ctx, compact.AdoptRequest{Conversation: "talk", Text: "what the host made of it", FirstKept: "key 7", At: noon})
+		_, _, err := e.AdoptSummary(ctx, compact.AdoptRequest{Conversation: "talk", Text: "what the host made of it", FirstKept: "key 7", At: enginetest.Noon})
 		return err
 	}},
 	{"add blocks", func(ctx context.Context, e *engine.Engine) error {

@@ -15,13 +15,6 @@ import (
 	"github.com/mallardmem/mallard/engine/memory"
 )
 
-// write is one thing that a child does to a file, and what the file then has.
-type write struct {
-	Op   string // remember, update, forget or append
-	ID   string // of the memory, or the message's key
-	Text string `json:",omitempty"`
-}
-
 // writeForEver writes until it is killed, and says of each write that it begins and that it is done. What it does follows from
 // the seed in the arguments.
 func writeForEver(path string) error {
@@ -35,23 +28,23 @@ func writeForEver(path string) error {
 	if err != nil {
 		return err
 	}
-	say(report{Ready: true})
+	enginetest.Tell(enginetest.Report{Ready: true})
 	var live []string
 	for n := 0; ; n++ {
-		w := write{Op: "remember", ID: fmt.Sprintf("mem_%d_%d", seed, n), Text: sentence(rng)}
+		w := enginetest.Write{Op: "remember", ID: fmt.Sprintf("mem_%d_%d", seed, n), Text: enginetest.Sentence(rng)}
 		at := 0
 		if len(live) > 0 {
 			at = rng.IntN(len(live))
 			switch rng.IntN(5) {
 			case 0:
-				w = write{"update", live[at], sentence(rng)}
+				w = enginetest.Write{Op: "update", ID: live[at], Text: enginetest.Sentence(rng)}
 			case 1:
-				w = write{"forget", live[at], ""}
+				w = enginetest.Write{Op: "forget", ID: live[at], Text: ""}
 			case 2:
 				w.Op = "append"
 			}
 		}
-		say(report{Begin: &w})
+		enginetest.Tell(enginetest.Report{Begin: &w})
 		switch w.Op {
 		case "remember":
 			_, err = e.Remember(ctx, memory.RememberRequest{ID: w.ID, Text: w.Text})
@@ -67,23 +60,14 @@ func writeForEver(path string) error {
 		if err != nil {
 			return fmt.Errorf("%+v: %w", w, err)
 		}
-		say(report{Done: &w})
+		enginetest.Tell(enginetest.Report{Done: &w})
 	}
-}
-
-// sentence is some words, of which some were said before and some were not.
-func sentence(rng *rand.Rand) string {
-	s := ""
-	for range 3 + rng.IntN(30) {
-		s += fmt.Sprintf("word%d ", rng.IntN(5000))
-	}
-	return s + "."
 }
 
 // TestKilledWriters kills writers at random moments, of a file's first opening too, and wants back whatever they were told was
 // written.
 func TestKilledWriters(t *testing.T) {
-	alone(t)
+	enginetest.Alone(t)
 	kills := 50
 	if testing.Short() {
 		kills = 5
@@ -91,14 +75,14 @@ func TestKilledWriters(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
-	path := newFile(t)
-	want := map[string]write{} // by id: the last write that was done
+	path := enginetest.NewFile(t)
+	want := map[string]enginetest.Write{} // by id: the last write that was done
 	for range kills {
-		c := spawn(t, "write", path, strconv.FormatUint(rng.Uint64()>>1, 10))
-		timer := time.AfterFunc(time.Duration(rng.Int64N(int64(600*time.Millisecond))), func() { c.cmd.Process.Kill() })
-		var begun *write // not done
+		c := enginetest.Spawn(t, "write", path, strconv.FormatUint(rng.Uint64()>>1, 10))
+		timer := time.AfterFunc(time.Duration(rng.Int64N(int64(600*time.Millisecond))), func() { c.Cmd.Process.Kill() })
+		var begun *enginetest.Write // not done
 		for {
-			r, ok := c.next(t)
+			r, ok := c.Next(t)
 			if !ok {
 				break
 			}
@@ -112,7 +96,7 @@ func TestKilledWriters(t *testing.T) {
 			}
 		}
 		timer.Stop()
-		c.kill()
+		c.Kill()
 		recovered(t, path, want, begun)
 	}
 	t.Logf("%d memories and messages after %d kills", len(want), kills)
@@ -122,17 +106,17 @@ func TestKilledWriters(t *testing.T) {
 }
 
 // recovered opens the file after a kill, and adds the write that was under way to want where it was done after all.
-func recovered(t *testing.T, path string, want map[string]write, begun *write) {
+func recovered(t *testing.T, path string, want map[string]enginetest.Write, begun *enginetest.Write) {
 	t.Helper()
 	e, err := engine.Open(t.Context(), path, engine.Options{Embedder: enginetest.Words{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	intact(t, e)
-	got := map[string]write{}
-	for _, row := range rowsOf(t, e, `SELECT id, text, retired_at IS NOT NULL AS forgotten FROM memories
+	enginetest.Check(t, e)
+	got := map[string]enginetest.Write{}
+	for _, row := range enginetest.Rows(t, e, `SELECT id, text, retired_at IS NOT NULL AS forgotten FROM memories
 		UNION ALL SELECT caller_key, text, NULL FROM messages`) {
-		w := write{"remember", row[0].(string), row[1].(string)}
+		w := enginetest.Write{Op: "remember", ID: row[0].(string), Text: row[1].(string)}
 		switch row[2] {
 		case nil:
 			w.Op = "append"
@@ -155,8 +139,8 @@ func recovered(t *testing.T, path string, want map[string]write, begun *write) {
 			want[id] = w
 		}
 	}
-	equal(t, "acknowledged writes", want, got)
-	closeFile(t, e)
+	enginetest.Equal(t, "acknowledged writes", want, got)
+	enginetest.CloseFile(t, e)
 	if t.Failed() {
 		t.FailNow()
 	}

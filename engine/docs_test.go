@@ -94,13 +94,13 @@ func documentedQueries(t *testing.T) (queries []string) {
 
 // TestDocumentedQueries: each works through the engine, and in a plain DuckDB on a snapshot, and finds something.
 func TestDocumentedQueries(t *testing.T) {
-	alone(t)
-	e := openDemo(t, static.New())
-	out := newFile(t)
+	enginetest.Alone(t)
+	e := enginetest.OpenDemo(t, static.New())
+	out := enginetest.NewFile(t)
 	if err := e.Snapshot(t.Context(), out); err != nil {
 		t.Fatal(err)
 	}
-	plain := plainDuckDB(t, out, "access_mode=read_only")
+	plain := enginetest.PlainDuckDB(t, out, "access_mode=read_only")
 	defer plain.Close()
 	if _, err := plain.ExecContext(t.Context(), "SET GLOBAL TimeZone = 'UTC'"); err != nil {
 		t.Fatal(err)
@@ -128,15 +128,15 @@ func TestDocumentedQueries(t *testing.T) {
 
 // TestDocumentedBM25: the query that ranks in plain SQL gives the scores of the engine's lexical channel.
 func TestDocumentedBM25(t *testing.T) {
-	alone(t)
-	e := openDemo(t, nil)
+	enginetest.Alone(t)
+	e := enginetest.OpenDemo(t, nil)
 	for _, query := range documentedQueries(t) {
 		_, rest, found := strings.Cut(query, "words('")
 		if !found {
 			continue
 		}
 		question, _, _ := strings.Cut(rest, "'")
-		result, err := e.Recall(t.Context(), recall.Query{Text: question, Weights: plainWeights(), Limit: 10})
+		result, err := e.Recall(t.Context(), recall.Query{Text: question, Weights: enginetest.PlainWeights(), Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestDocumentedBM25(t *testing.T) {
 			raw[h.ID] = *h.Signals.Raw
 		}
 		compared := 0 // not all: what is current differs between today and the day of the demo
-		for _, row := range rowsOf(t, e, query) {
+		for _, row := range enginetest.Rows(t, e, query) {
 			want, found := raw[row[0].(string)]
 			if !found {
 				continue
@@ -164,10 +164,10 @@ func TestDocumentedBM25(t *testing.T) {
 
 // TestDocumentedSchema compares views, tables, columns and macros of the page with the file's.
 func TestDocumentedSchema(t *testing.T) {
-	alone(t)
-	e := openDemo(t, static.New())
+	enginetest.Alone(t)
+	e := enginetest.OpenDemo(t, static.New())
 	columns, macros := map[string][]string{}, []string{}
-	for _, row := range rowsOf(t, e, `
+	for _, row := range enginetest.Rows(t, e, `
 		SELECT CASE schema_name WHEN 'report' THEN 'report.' ELSE '' END || regexp_replace(table_name, '^vectors_\d+$', 'vectors_<n>'),
 			column_name || ' ' || regexp_replace(regexp_replace(regexp_replace(data_type, '^ENUM\(''memory''.*$', 'document_kind'), '^ENUM\(''text''.*$', 'part_kind'), '^FLOAT\[\d+\]$', 'FLOAT[<dims>]')
 		FROM duckdb_columns()
@@ -176,7 +176,7 @@ func TestDocumentedSchema(t *testing.T) {
 		name := row[0].(string)
 		columns[name] = append(columns[name], row[1].(string))
 	}
-	for _, row := range rowsOf(t, e, `
+	for _, row := range enginetest.Rows(t, e, `
 		SELECT function_name || '(' || array_to_string(parameters, ', ') || ')'
 		FROM duckdb_functions()
 		WHERE database_name = current_database() AND NOT internal

@@ -256,7 +256,7 @@ func TestHostileInput(t *testing.T) {
 // faithful exports a file into another, which must then export the same.
 func faithful(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	intact(t, e)
+	enginetest.Check(t, e)
 	var first, second bytes.Buffer
 	n, err := e.Export(t.Context(), &first, memory.ExportRequest{})
 	if err != nil {

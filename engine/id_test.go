@@ -73,8 +73,8 @@ func TestBadIDs(t *testing.T) {
 					t.Errorf("%s: %v, want %v", name, err, want)
 				}
 				bad = false
-				intact(t, e)
-				equal(t, name, before, rowsOf(t, e, everyRow))
+				enginetest.Check(t, e)
+				enginetest.Equal(t, name, before, enginetest.Rows(t, e, everyRow))
 			}
 			if _, err := e.Remember(t.Context(), memory.RememberRequest{Text: "afterwards"}); err != nil {
 				t.Error(err)
@@ -89,8 +89,8 @@ func TestBadClocks(t *testing.T) {
 	for _, told := range []time.Time{{}, time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		t.Run(fmt.Sprint(told.Year()), func(t *testing.T) {
 			t.Parallel()
-			clock := &movingClock{noon}
-			e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.now})
+			clock := &enginetest.Clock{At: enginetest.Noon}
+			e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.Now})
 			before := written(t, e)
 			verbs := map[string]func(t *testing.T, e *engine.Engine) error{
 				"forget": func(t *testing.T, e *engine.Engine) error {
@@ -98,7 +98,7 @@ func TestBadClocks(t *testing.T) {
 					return err
 				},
 				"update": func(t *testing.T, e *engine.Engine) error {
-					_, err := e.Update(t.Context(), memory.UpdateRequest{ID: "mem_here", Text: pointer("is there")})
+					_, err := e.Update(t.Context(), memory.UpdateRequest{ID: "mem_here", Text: enginetest.Pointer("is there")})
 					return err
 				},
 				"recall": func(t *testing.T, e *engine.Engine) error {
@@ -110,13 +110,13 @@ func TestBadClocks(t *testing.T) {
 				verbs[name] = verb
 			}
 			for name, verb := range verbs {
-				clock.at = told
+				clock.At = told
 				if err := verb(t, e); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "Options.Now") {
 					t.Errorf("%s: %v, want ErrInvalid", name, err)
 				}
-				clock.at = noon
-				intact(t, e)
-				equal(t, name, before, rowsOf(t, e, everyRow))
+				clock.At = enginetest.Noon
+				enginetest.Check(t, e)
+				enginetest.Equal(t, name, before, enginetest.Rows(t, e, everyRow))
 			}
 			if _, err := engine.Open(t.Context(), ":memory:", engine.Options{Now: func() time.Time { return told }}); !errors.Is(err, engine.ErrInvalid) {
 				t.Errorf("open: %v, want ErrInvalid", err)
@@ -132,9 +132,9 @@ const everyRow = `SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM
 // written puts into a file what the verbs speak of, and large files, so that an id of each sort is taken.
 func written(t *testing.T, e *engine.Engine) [][]any {
 	t.Helper()
-	stored(t, e, memory.RememberRequest{ID: "mem_here", Text: "is here"})
-	stored(t, e, memory.RememberRequest{ID: "mem_taken1", Text: "has an id that will be given again"})
-	appended(t, e, conversation.AppendRequest{Conversation: "talk",
+	enginetest.Remember(t, e, memory.RememberRequest{ID: "mem_here", Text: "is here"})
+	enginetest.Remember(t, e, memory.RememberRequest{ID: "mem_taken1", Text: "has an id that will be given again"})
+	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk",
 		Messages: []conversation.Message{{Blocks: []conversation.Block{{Type: conversation.FileBlock, FileName: "b", MIME: "a/b", Data: []byte{3, 4}}}}}})
-	return rowsOf(t, e, everyRow)
+	return enginetest.Rows(t, e, everyRow)
 }

@@ -18,8 +18,8 @@ func TestLastDay(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})
 	last := time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
-	appended(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "the last crane", SaidAt: last}}})
-	stored(t, e, memory.RememberRequest{Text: "the last crane", CreatedAt: last})
+	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "the last crane", SaidAt: last}}})
+	enginetest.Remember(t, e, memory.RememberRequest{Text: "the last crane", CreatedAt: last})
 	for _, since := range []time.Time{{}, last} {
 		for _, mode := range []lookup.GrepMode{lookup.GrepText, lookup.GrepRegex} {
 			v, err := e.Grep(t.Context(), lookup.GrepRequest{Pattern: "crane", Mode: mode, AllConversations: true, Kinds: kinds.All(), Since: since})

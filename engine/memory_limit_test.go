@@ -10,6 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/recall"
@@ -20,11 +21,11 @@ import (
 // TestLeastMemory: a file whose words nearly all stand in one message, such as ids and hashes, is filled, read, made anew and proved with the least
 // memory, and leaves nothing in the temporary folder.
 func TestLeastMemory(t *testing.T) {
-	alone(t)
+	enginetest.Alone(t)
 	ctx := t.Context()
-	path := newFile(t)
+	path := enginetest.NewFile(t)
 	o := engine.Options{MemoryLimit: setup.LeastMemory}
-	e := openFile(t, path, o)
+	e := enginetest.OpenFile(t, path, o)
 	const messages, batch, words = 10_000, 1000, 60
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range messages / batch {
@@ -37,13 +38,13 @@ func TestLeastMemory(t *testing.T) {
 			say[i] = conversation.Message{Text: b.String()}
 		}
 		say[0].Text += " needle"
-		appended(t, e, conversation.AppendRequest{Conversation: fmt.Sprint("c", n%4), Messages: say})
+		enginetest.Append(t, e, conversation.AppendRequest{Conversation: fmt.Sprint("c", n%4), Messages: say})
 	}
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 	if err := errors.Join(os.Mkdir(path+".tmp", 0o700), os.WriteFile(path+".tmp/duckdb_temp_storage_DEFAULT-0.tmp", []byte("of a crash"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	e = openFile(t, path, o)
+	e = enginetest.OpenFile(t, path, o)
 	if _, err := os.Stat(path + ".tmp"); !os.IsNotExist(err) {
 		t.Errorf("what a crash left in the temporary folder stays: %v", err)
 	}
@@ -55,14 +56,14 @@ func TestLeastMemory(t *testing.T) {
 		t.Error(err)
 	}
 	d, err := e.Doctor(ctx, upkeep.DoctorRequest{})
-	if err != nil || len(unpurged(d.Findings)) > 0 {
+	if err != nil || len(enginetest.Unpurged(d.Findings)) > 0 {
 		t.Errorf("%+v, %v: want no findings", d, err)
 	}
 	r, err := e.Recall(ctx, recall.Query{Text: "needle", Kinds: []kinds.Kind{kinds.Message}, Limit: 1})
 	if err != nil || len(r.Hits) != 1 || !strings.HasSuffix(r.Hits[0].Text, "needle") {
 		t.Errorf("%+v, %v: want one with the word", r, err)
 	}
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 	if _, err := os.Stat(path + ".tmp"); !os.IsNotExist(err) {
 		t.Errorf("the temporary folder is left: %v", err)
 	}

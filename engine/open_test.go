@@ -18,22 +18,22 @@ import (
 )
 
 func TestNewFileAndReopen(t *testing.T) {
-	path := newFile(t)
-	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
-	ids := stock(t, e)
+	path := enginetest.NewFile(t)
+	e := enginetest.OpenFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	ids := enginetest.Stock(t, e)
 	if e.Path() != path {
 		t.Errorf("path %q: want %q", e.Path(), path)
 	}
-	before := rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id")
-	closeFile(t, e)
+	before := enginetest.Rows(t, e, "SELECT id, text FROM memories ORDER BY id")
+	enginetest.CloseFile(t, e)
 
 	t.Chdir(filepath.Dir(path))
-	e = openFile(t, filepath.Base(path), engine.Options{Embedder: enginetest.Words{}})
+	e = enginetest.OpenFile(t, filepath.Base(path), engine.Options{Embedder: enginetest.Words{}})
 	if e.Path() != path {
 		t.Errorf("path %q of a relative name: want %q", e.Path(), path)
 	}
-	intact(t, e)
-	equal(t, "memories after reopening", before, rowsOf(t, e, "SELECT id, text FROM memories ORDER BY id"))
+	enginetest.Check(t, e)
+	enginetest.Equal(t, "memories after reopening", before, enginetest.Rows(t, e, "SELECT id, text FROM memories ORDER BY id"))
 	r, err := e.Recall(t.Context(), recall.Query{Text: "what tea does Ines prefer?"})
 	if err != nil || len(r.Hits) == 0 || r.Hits[0].ID != ids[0] {
 		t.Errorf("recall after reopening: %+v, %v: want %s first", r.Hits, err, ids[0])
@@ -43,11 +43,11 @@ func TestNewFileAndReopen(t *testing.T) {
 // A query that was asked before a write must see it when it is asked again, also where the file's statistics, which a reopened
 // file has, would have answered it.
 func TestQueriesFollowWrites(t *testing.T) {
-	alone(t)
-	path := newFile(t)
-	closeFile(t, openFile(t, path, engine.Options{}))
+	enginetest.Alone(t)
+	path := enginetest.NewFile(t)
+	enginetest.CloseFile(t, enginetest.OpenFile(t, path, engine.Options{}))
 	for _, texts := range [][]string{{"entirely fresh wording", "another unheard sentence"}, {"blue herons nest", "seven bridges cross"}} {
-		e := openFile(t, path, engine.Options{})
+		e := enginetest.OpenFile(t, path, engine.Options{})
 		for _, text := range texts {
 			terms := func() int {
 				s, err := e.Stats(t.Context())
@@ -63,18 +63,18 @@ func TestQueriesFollowWrites(t *testing.T) {
 			if after := terms(); after <= before {
 				t.Errorf("%d terms before, %d after a memory with new words", before, after)
 			}
-			intact(t, e)
+			enginetest.Check(t, e)
 		}
-		closeFile(t, e)
+		enginetest.CloseFile(t, e)
 	}
 }
 
 func TestInMemory(t *testing.T) {
 	t.Parallel()
-	a, b := openFile(t, ":memory:", engine.Options{}), openFile(t, ":memory:", engine.Options{})
-	stock(t, a)
-	intact(t, a)
-	if n := len(rowsOf(t, b, "FROM memories")); n != 0 {
+	a, b := enginetest.OpenFile(t, ":memory:", engine.Options{}), enginetest.OpenFile(t, ":memory:", engine.Options{})
+	enginetest.Stock(t, a)
+	enginetest.Check(t, a)
+	if n := len(enginetest.Rows(t, b, "FROM memories")); n != 0 {
 		t.Errorf("two engines in memory share %d memories", n)
 	}
 	if _, err := engine.Open(t.Context(), ":memory:", engine.Options{ReadOnly: true}); err == nil {
@@ -84,7 +84,7 @@ func TestInMemory(t *testing.T) {
 
 func TestOpenNamesEveryBadOption(t *testing.T) {
 	t.Parallel()
-	_, err := engine.Open(t.Context(), newFile(t), engine.Options{Language: "klingon", Threads: -1, MemoryLimit: 1, Embedder: enginetest.Words{N: 20_000}})
+	_, err := engine.Open(t.Context(), enginetest.NewFile(t), engine.Options{Language: "klingon", Threads: -1, MemoryLimit: 1, Embedder: enginetest.Words{N: 20_000}})
 	if !errors.Is(err, engine.ErrInvalid) {
 		t.Fatalf("got %v", err)
 	}
@@ -96,12 +96,12 @@ func TestOpenNamesEveryBadOption(t *testing.T) {
 }
 
 func TestOpenWhatIsNoFileOfOurs(t *testing.T) {
-	alone(t)
+	enginetest.Alone(t)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole.db")
-	e := openFile(t, whole, engine.Options{})
-	stock(t, e)
-	closeFile(t, e)
+	e := enginetest.OpenFile(t, whole, engine.Options{})
+	enginetest.Stock(t, e)
+	enginetest.CloseFile(t, e)
 	b, err := os.ReadFile(whole)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestOpenWhatIsNoFileOfOurs(t *testing.T) {
 	}
 	duck := func(name string, statements ...string) string {
 		path := filepath.Join(dir, name)
-		tamper(t, path, statements...)
+		enginetest.Tamper(t, path, statements...)
 		return path
 	}
 	ones := func(from, to int) []byte { // b with a stretch overwritten
@@ -159,17 +159,17 @@ func TestOpenWhatIsNoFileOfOurs(t *testing.T) {
 			}
 		}
 	}
-	e = openFile(t, whole, engine.Options{}) // nothing of the above left a claim
-	intact(t, e)
+	e = enginetest.OpenFile(t, whole, engine.Options{}) // nothing of the above left a claim
+	enginetest.Check(t, e)
 }
 
 // A file with a damaged block opens and works, or says that it is damaged; it never brings the program down.
 func TestDamagedBlocks(t *testing.T) {
-	alone(t)
-	path := newFile(t)
-	e := openFile(t, path, engine.Options{Embedder: enginetest.Words{}})
-	stock(t, e)
-	closeFile(t, e)
+	enginetest.Alone(t)
+	path := enginetest.NewFile(t)
+	e := enginetest.OpenFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	enginetest.Stock(t, e)
+	enginetest.CloseFile(t, e)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -205,9 +205,9 @@ func TestDamagedBlocks(t *testing.T) {
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	e := openFile(t, newFile(t), engine.Options{Embedder: enginetest.Words{}})
-	stock(t, e)
-	closeFile(t, e)
+	e := enginetest.OpenFile(t, enginetest.NewFile(t), engine.Options{Embedder: enginetest.Words{}})
+	enginetest.Stock(t, e)
+	enginetest.CloseFile(t, e)
 	if err := e.Close(); err != nil || !e.Closed() {
 		t.Errorf("closed twice: %v", err)
 	}
@@ -219,18 +219,18 @@ func TestClosed(t *testing.T) {
 }
 
 func TestReadOnlyFile(t *testing.T) {
-	alone(t)
+	enginetest.Alone(t)
 	ctx := t.Context()
-	path := newFile(t)
+	path := enginetest.NewFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}
 	if _, err := engine.Open(ctx, path, engine.Options{ReadOnly: true}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("read-only open of a missing file: %v", err)
 	}
-	e := openFile(t, path, o)
-	stock(t, e)
-	closeFile(t, e)
+	e := enginetest.OpenFile(t, path, o)
+	enginetest.Stock(t, e)
+	enginetest.CloseFile(t, e)
 	o.ReadOnly = true
-	e = openFile(t, path, o)
+	e = enginetest.OpenFile(t, path, o)
 	for name, err := range allVerbs(ctx, e, filepath.Join(t.TempDir(), "out.db")) {
 		if want := map[bool]error{true: engine.ErrReadOnly}[writeVerbs[name]]; !errors.Is(err, want) {
 			t.Errorf("%s on a read-only file: %v: want %v", name, err, want)
@@ -240,11 +240,11 @@ func TestReadOnlyFile(t *testing.T) {
 
 // TestReadOnlyAfterKill opens a file for reading whose last writer was killed, so that much of it stands in the log.
 func TestReadOnlyAfterKill(t *testing.T) {
-	path := newFile(t)
-	c := spawn(t, "write", path, "1")
-	c.ready(t)
+	path := enginetest.NewFile(t)
+	c := enginetest.Spawn(t, "write", path, "1")
+	c.Ready(t)
 	for done := 0; done < 5; {
-		r, ok := c.next(t)
+		r, ok := c.Next(t)
 		if !ok || r.Err != "" {
 			t.Fatalf("child said %+v", r)
 		}
@@ -252,25 +252,25 @@ func TestReadOnlyAfterKill(t *testing.T) {
 			done++
 		}
 	}
-	c.kill()
+	c.Kill()
 	if info, err := os.Stat(path + ".wal"); err != nil || info.Size() == 0 {
 		t.Fatalf("the killed writer left no log: %v", err)
 	}
-	e := openFile(t, path, engine.Options{ReadOnly: true})
-	intact(t, e)
-	if n := len(rowsOf(t, e, "FROM memories UNION ALL BY NAME FROM messages")); n == 0 {
+	e := enginetest.OpenFile(t, path, engine.Options{ReadOnly: true})
+	enginetest.Check(t, e)
+	if n := len(enginetest.Rows(t, e, "FROM memories UNION ALL BY NAME FROM messages")); n == 0 {
 		t.Error("nothing of what was written is there")
 	}
-	closeFile(t, e)
-	intact(t, openFile(t, path, engine.Options{}))
+	enginetest.CloseFile(t, e)
+	enginetest.Check(t, enginetest.OpenFile(t, path, engine.Options{}))
 }
 
 func TestNoGoroutineStays(t *testing.T) {
 	o := engine.Options{Embedder: enginetest.Words{}}
 	before := goleak.IgnoreCurrent()
-	path := newFile(t)
-	e := openFile(t, path, o)
-	stock(t, e)
+	path := enginetest.NewFile(t)
+	e := enginetest.OpenFile(t, path, o)
+	enginetest.Stock(t, e)
 	if _, err := e.Recall(t.Context(), recall.Query{Text: "tea"}); err != nil {
 		t.Error(err)
 	}
@@ -280,7 +280,7 @@ func TestNoGoroutineStays(t *testing.T) {
 	if _, err := engine.Open(t.Context(), t.TempDir(), o); err == nil {
 		t.Error("a folder opened")
 	}
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 	runtime.GC()
 	goleak.VerifyNone(t, before)
 }
@@ -288,9 +288,9 @@ func TestNoGoroutineStays(t *testing.T) {
 func TestOpenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	path := newFile(t)
+	path := enginetest.NewFile(t)
 	if _, err := engine.Open(ctx, path, engine.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	intact(t, openFile(t, path, engine.Options{})) // the claim is given up
+	enginetest.Check(t, enginetest.OpenFile(t, path, engine.Options{})) // the claim is given up
 }

@@ -19,19 +19,19 @@ import (
 // TestTextsThatComeLater: what had no text when it was checkpointed, and got one since, has it after a crash too
 // (docs/decisions/0012).
 func TestTextsThatComeLater(t *testing.T) {
-	alone(t)
-	path := newFile(t)
-	e := openFile(t, path, engine.Options{})
+	enginetest.Alone(t)
+	path := enginetest.NewFile(t)
+	e := enginetest.OpenFile(t, path, engine.Options{})
 	for i := range 60 {
 		r := memory.RememberRequest{ID: fmt.Sprintf("mem_%06d", i), Text: fmt.Sprint("memory ", i)}
 		if i < 5 {
 			r.SourceSession = "s"
 		}
-		stored(t, e, r)
+		enginetest.Remember(t, e, r)
 	}
 	r := conversation.AppendRequest{Conversation: "talk"}
 	for i := range 60 {
-		m := conversation.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
+		m := conversation.Message{Text: fmt.Sprint("turn ", i), SaidAt: enginetest.Noon}
 		if i < 5 {
 			m.SetAside = conversation.AsideEvent
 		}
@@ -45,11 +45,11 @@ func TestTextsThatComeLater(t *testing.T) {
 		forget(t, e, i, "wrong")
 		supersede(t, e, 10+i)
 	}
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 
-	e = openFile(t, path, engine.Options{})
-	stored(t, e, memory.RememberRequest{Text: "one more"})
-	said(t, e, "talk", 10)
+	e = enginetest.OpenFile(t, path, engine.Options{})
+	enginetest.Remember(t, e, memory.RememberRequest{Text: "one more"})
+	enginetest.Say(t, e, "talk", 10)
 	forget(t, e, 30, "old")
 	supersede(t, e, 40)
 	none := 99
@@ -57,34 +57,34 @@ func TestTextsThatComeLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	const question = "SELECT id, retired_reason, superseded_by, NULL FROM memories UNION ALL SELECT id, NULL, NULL, set_aside FROM messages ORDER BY ALL"
-	want := rowsOf(t, e, question)
+	want := enginetest.Rows(t, e, question)
 	crashed := leftByCrash(t, path)
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 	after := enginetest.OpenAt(t, crashed, engine.Options{})
-	if diff := cmp.Diff(want, rowsOf(t, after, question)); diff != "" {
+	if diff := cmp.Diff(want, enginetest.Rows(t, after, question)); diff != "" {
 		t.Errorf("after a crash (-before +after):\n%s", diff)
 	}
 }
 
 // TestPurgedAfterACrash: of a message that was checkpointed before it was purged nothing comes back by a crash.
 func TestPurgedAfterACrash(t *testing.T) {
-	alone(t)
-	path := newFile(t)
-	e := openFile(t, path, engine.Options{})
+	enginetest.Alone(t)
+	path := enginetest.NewFile(t)
+	e := enginetest.OpenFile(t, path, engine.Options{})
 	var ids []string
 	for i := range 60 {
-		m := conversation.Message{Text: fmt.Sprint("turn ", i), SaidAt: noon}
+		m := conversation.Message{Text: fmt.Sprint("turn ", i), SaidAt: enginetest.Noon}
 		if i%2 == 0 { // so that a segment has both
 			m.Text, m.Speaker, m.Caption, m.Raw = fmt.Sprint("secret ", i), "secret", "secret", []byte("secret")
 			m.Blocks = []conversation.Block{{Type: conversation.TextBlock, Text: m.Text}, {Type: conversation.FileBlock, FileName: "secret.txt", Data: []byte("secret")}}
 		}
-		ids = append(ids, appended(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{m}}).IDs...)
+		ids = append(ids, enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: []conversation.Message{m}}).IDs...)
 	}
-	madeSummary(t, e, "talk", "secret of all ten, and whatever else there is to tell of them", ids[:10]...)
-	closeFile(t, e)
+	enginetest.Summarise(t, e, "talk", "secret of all ten, and whatever else there is to tell of them", ids[:10]...)
+	enginetest.CloseFile(t, e)
 
-	e = openFile(t, path, engine.Options{})
-	said(t, e, "talk", 10)
+	e = enginetest.OpenFile(t, path, engine.Options{})
+	enginetest.Say(t, e, "talk", 10)
 	var secrets []string
 	for i := 0; i < 60; i += 2 {
 		secrets = append(secrets, ids[i])
@@ -93,12 +93,12 @@ func TestPurgedAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	crashed := leftByCrash(t, path)
-	closeFile(t, e)
+	enginetest.CloseFile(t, e)
 	after := enginetest.OpenAt(t, crashed, engine.Options{})
-	if places := leftIn(t, after, "secret"); len(places) != 0 {
+	if places := enginetest.TablesWith(t, after, "secret"); len(places) != 0 {
 		t.Errorf("after a crash the secret is in %v again", places)
 	}
-	if speakers := rowsOf(t, after, "SELECT speaker FROM documents WHERE speaker IS NOT NULL"); len(speakers) != 0 {
+	if speakers := enginetest.Rows(t, after, "SELECT speaker FROM documents WHERE speaker IS NOT NULL"); len(speakers) != 0 {
 		t.Errorf("after a crash the documents have the speakers %v again", speakers)
 	}
 }

@@ -168,7 +168,7 @@ var decays = []struct {
 }
 
 func TestFormulas(t *testing.T) {
-	alone(t)
+	enginetest.Alone(t)
 	e := enginetest.Open(t, engine.Options{})
 	const tolerance = 1.01e-6
 	for _, s := range scores {

@@ -20,21 +20,21 @@ import (
 
 // TestContextStaysSmall: whatever is said, the context stays within its budget, and all that was said is there, byte for byte.
 func TestContextStaysSmall(t *testing.T) {
-	alone(t)
+	enginetest.Alone(t)
 	const budget, batch = 2000, 20
 	turns := 1000
-	if longRun("growth") {
+	if enginetest.Long("growth") {
 		turns = 10_000
 	}
-	s := &simulation{t: t, rng: rand.New(rand.NewPCG(10, 1)), clock: &movingClock{noon}}
-	e := enginetest.Open(t, engine.Options{Threads: 1, Now: s.clock.now, Conversation: setup.Conversation{
+	s := &simulation{t: t, rng: rand.New(rand.NewPCG(10, 1)), clock: &enginetest.Clock{At: enginetest.Noon}}
+	e := enginetest.Open(t, engine.Options{Threads: 1, Now: s.clock.Now, Conversation: setup.Conversation{
 		FreshTailCount: 16, LeafChunkTokens: 500, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 4, CondensedMinFanout: 4}})
 	d := newSimulated("talk")
 	largest := 0
 	for len(d.said) < turns {
 		r := conversation.AppendRequest{Conversation: d.name}
 		for range batch {
-			s.clock.advance(time.Minute)
+			s.clock.Advance(time.Minute)
 			r.Messages = append(r.Messages, s.message(d))
 		}
 		appended, err := e.Append(t.Context(), r)
@@ -84,7 +84,7 @@ func TestChatWhileSummarising(t *testing.T) {
 	idle <- true
 	passes := 0
 	for n := range turns {
-		m := conversation.Message{Text: fmt.Sprint(enginetest.Tokens(20), n), Role: "user", SaidAt: noon}
+		m := conversation.Message{Text: fmt.Sprint(enginetest.Tokens(20), n), Role: "user", SaidAt: enginetest.Noon}
 		appended, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: d.name, Messages: []conversation.Message{m}})
 		if err != nil {
 			t.Fatal(err)
@@ -124,15 +124,15 @@ func TestChatWhileSummarising(t *testing.T) {
 // TestAgentWorksAlone: an agent that works on for long after one word of its user stays within its budget too, and never loses sight of what it
 // was asked for.
 func TestAgentWorksAlone(t *testing.T) {
-	alone(t)
+	enginetest.Alone(t)
 	const budget = 2000
 	turns := 600
-	if longRun("growth") {
+	if enginetest.Long("growth") {
 		turns = 6000
 	}
 	e := enginetest.Open(t, engine.Options{Threads: 1, Conversation: setup.Conversation{
 		FreshTailCount: 16, LeafChunkTokens: 500, LeafTargetTokens: 60, CondensedTargetTokens: 60, LeafMinFanout: 4, CondensedMinFanout: 4}})
-	s := &simulation{t: t, rng: rand.New(rand.NewPCG(11, 1)), clock: &movingClock{noon}}
+	s := &simulation{t: t, rng: rand.New(rand.NewPCG(11, 1)), clock: &enginetest.Clock{At: enginetest.Noon}}
 	d := newSimulated("talk")
 	tell := func(all ...conversation.Message) {
 		t.Helper()
@@ -146,9 +146,9 @@ func TestAgentWorksAlone(t *testing.T) {
 		}
 	}
 	for n := range 30 {
-		tell(conversation.Message{Role: []string{"user", "assistant"}[n%2], Text: s.words(20), SaidAt: noon})
+		tell(conversation.Message{Role: []string{"user", "assistant"}[n%2], Text: s.words(20), SaidAt: enginetest.Noon})
 	}
-	tell(conversation.Message{Role: "user", Text: "Paint the crane at pier 4. " + s.words(20), SaidAt: noon})
+	tell(conversation.Message{Role: "user", Text: "Paint the crane at pier 4. " + s.words(20), SaidAt: enginetest.Noon})
 	asked := d.ids[len(d.ids)-1]
 	largest := 0
 	for range turns / 20 {
@@ -156,8 +156,8 @@ func TestAgentWorksAlone(t *testing.T) {
 		for range 10 {
 			s.keys++
 			id := fmt.Sprint("call_", s.keys)
-			work = append(work, conversation.Message{Role: "assistant", SaidAt: noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: id, Tool: "look", Input: s.words(3)}}},
-				conversation.Message{Role: "tool", SaidAt: noon, Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: id, Tool: "look", Output: s.words(20)}}})
+			work = append(work, conversation.Message{Role: "assistant", SaidAt: enginetest.Noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: id, Tool: "look", Input: s.words(3)}}},
+				conversation.Message{Role: "tool", SaidAt: enginetest.Noon, Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: id, Tool: "look", Output: s.words(20)}}})
 		}
 		tell(work...)
 		d.see(t, e)
@@ -177,7 +177,7 @@ func TestAgentWorksAlone(t *testing.T) {
 		}
 	}
 	d.whole(t, e)
-	tell(conversation.Message{Role: "user", Text: "Thanks.", SaidAt: noon})
+	tell(conversation.Message{Role: "user", Text: "Thanks.", SaidAt: enginetest.Noon})
 	d.see(t, e)
 	for c := (&compact.Compacted{Changed: true}); c.Changed; d.fold(t, e, c) {
 		var err error

@@ -10,6 +10,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/kinds"
 )
@@ -95,7 +96,7 @@ func (s *simulation) addBlocks(d *simulated) {
 func (s *simulation) branch(d *simulated) {
 	d.see(s.t, s.engine)
 	within := func(seq int) bool {
-		return len(rowsOf(s.t, s.engine, fmt.Sprintf("SELECT id FROM summaries WHERE conversation_id = '%s' AND first_seq < %d AND %d < last_seq", d.id, seq, seq))) > 0
+		return len(enginetest.Rows(s.t, s.engine, fmt.Sprintf("SELECT id FROM summaries WHERE conversation_id = '%s' AND first_seq < %d AND %d < last_seq", d.id, seq, seq))) > 0
 	}
 	r := conversation.BranchRequest{Conversation: d.named()}
 	var back []compact.ContextItem
@@ -134,7 +135,7 @@ func (s *simulation) heartbeats(d *simulated) {
 	d.see(s.t, s.engine)
 	if !d.past && s.rng.IntN(4) > 0 {
 		answer := []string{"HEARTBEAT_OK", " heartbeat_ok\n", "HEARTBEAT_OK all good"}[s.rng.IntN(3)]
-		said := dialogue("u "+poll, "a "+answer)
+		said := enginetest.Dialogue("u "+enginetest.HeartbeatPoll, "a "+answer)
 		if s.rng.IntN(2) == 0 {
 			s.keys++
 			id := fmt.Sprint("call_", s.keys)
@@ -172,7 +173,7 @@ func (s *simulation) heartbeats(d *simulated) {
 // say appends messages as they are.
 func (s *simulation) say(d *simulated, said ...conversation.Message) {
 	for i := range said {
-		said[i].SaidAt = s.clock.at
+		said[i].SaidAt = s.clock.At
 	}
 	result, err := s.engine.Append(s.t.Context(), conversation.AppendRequest{Conversation: d.named(), Messages: said})
 	if err != nil {
@@ -229,7 +230,7 @@ func (s *simulation) purge(d *simulated) {
 // below lists the messages below each summary of the context.
 func (s *simulation) below(d *simulated) map[string][]int {
 	all := map[string][]int{}
-	for _, row := range rowsOf(s.t, s.engine, fmt.Sprintf(`WITH RECURSIVE below(top, kind, id) AS (
+	for _, row := range enginetest.Rows(s.t, s.engine, fmt.Sprintf(`WITH RECURSIVE below(top, kind, id) AS (
 			SELECT ref, kind, ref FROM context_items WHERE conversation_id = '%s' AND kind = 'summary'
 			UNION ALL
 			SELECT b.top, u.kind, u.source FROM below AS b JOIN summary_sources AS u ON u.summary_id = b.id)
@@ -304,7 +305,7 @@ func (s *simulation) purgeConversation(d *simulated) {
 
 // checkpoint writes the log into the file.
 func (s *simulation) checkpoint(*simulated) {
-	if err := s.engine.Checkpoint(s.t.Context()); err != nil {
+	if err := enginetest.Checkpoint(s.t.Context(), s.engine); err != nil {
 		s.t.Fatal(err)
 	}
 }

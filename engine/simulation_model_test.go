@@ -13,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/lookup"
 )
@@ -141,7 +142,7 @@ func (d *simulated) fold(t *testing.T, e *engine.Engine, c *compact.Compacted) {
 // sourcesOf lists what a summary was made from.
 func sourcesOf(t *testing.T, e *engine.Engine, id string) (ids []string) {
 	t.Helper()
-	for _, row := range rowsOf(t, e, "SELECT source FROM summary_sources WHERE summary_id = '"+id+"' ORDER BY ordinal") {
+	for _, row := range enginetest.Rows(t, e, "SELECT source FROM summary_sources WHERE summary_id = '"+id+"' ORDER BY ordinal") {
 		ids = append(ids, row[0].(string))
 	}
 	if len(ids) == 0 {
@@ -164,7 +165,7 @@ func (d *simulated) whole(t *testing.T, e *engine.Engine) {
 		found[m.ID] = m
 	}
 	var tops []string // summaries that no other was made from
-	for _, row := range rowsOf(t, e, "SELECT id FROM summaries WHERE conversation_id = '"+d.id+"' AND id NOT IN (SELECT source FROM summary_sources)") {
+	for _, row := range enginetest.Rows(t, e, "SELECT id FROM summaries WHERE conversation_id = '"+d.id+"' AND id NOT IN (SELECT source FROM summary_sources)") {
 		tops = append(tops, row[0].(string))
 	}
 	for _, id := range tops {

@@ -10,6 +10,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/lookup"
 )
@@ -90,7 +91,7 @@ func (s *simulation) rewrite(d *simulated) {
 	if err == nil {
 		want = written.Text
 	}
-	equal(s.t, "text of the summary", want, d.context[at].Text)
+	enginetest.Equal(s.t, "text of the summary", want, d.context[at].Text)
 }
 
 // dissolve puts the sources of a summary back.
@@ -101,7 +102,7 @@ func (s *simulation) dissolve(d *simulated) {
 		return
 	}
 	var back []compact.ContextItem
-	for _, row := range rowsOf(s.t, s.engine, fmt.Sprintf(`SELECT coalesce(m.seq, s.first_seq)::BIGINT, f.source FROM summary_sources AS f
+	for _, row := range enginetest.Rows(s.t, s.engine, fmt.Sprintf(`SELECT coalesce(m.seq, s.first_seq)::BIGINT, f.source FROM summary_sources AS f
 		LEFT JOIN messages AS m ON m.id = f.source LEFT JOIN summaries AS s ON s.id = f.source
 		WHERE f.summary_id = '%s' ORDER BY f.ordinal`, d.context[at].Ref)) {
 		back = append(back, compact.ContextItem{Position: int(row[0].(int64)), Ref: row[1].(string)})
@@ -146,7 +147,7 @@ func (s *simulation) adopt(d *simulated) {
 func (s *simulation) retry(d *simulated) {
 	result, err := s.engine.RetryFallbacks(s.t.Context(), compact.RetryRequest{Conversation: d.named()})
 	s.survived(err, s.t.Context())
-	left := rowsOf(s.t, s.engine, fmt.Sprintf("SELECT id FROM summaries WHERE fallback AND conversation_id = '%s'", d.id))
+	left := enginetest.Rows(s.t, s.engine, fmt.Sprintf("SELECT id FROM summaries WHERE fallback AND conversation_id = '%s'", d.id))
 	if result.Left != len(left) || slices.ContainsFunc(left, func(row []any) bool { return slices.Contains(result.Rewritten, row[0].(string)) }) {
 		s.t.Fatalf("%+v, where %v are fallbacks", result, left)
 	}
@@ -155,7 +156,7 @@ func (s *simulation) retry(d *simulated) {
 
 // reopen closes the file and opens it again.
 func (s *simulation) reopen(*simulated) {
-	closeFile(s.t, s.engine)
+	enginetest.CloseFile(s.t, s.engine)
 	s.open()
 	s.compare()
 }
@@ -176,7 +177,7 @@ func (s *simulation) crash(*simulated) {
 			s.t.Fatal(err)
 		}
 	}
-	closeFile(s.t, s.engine)
+	enginetest.CloseFile(s.t, s.engine)
 	if err := os.Remove(s.path); err != nil {
 		s.t.Fatal(err)
 	}

@@ -27,19 +27,12 @@ const simulationSeed = "MALLARD_SIMULATION_SEED"
 // simulations run side by side, each with a file of its own.
 const simulations = 2
 
-// longRun reports whether tests of a sort are as long as they get, which takes minutes: MALLARD_LONG names sorts (simulation, growth, kills, doors, recover), with
-// commas between them, or is 1 for all.
-func longRun(sort string) bool {
-	asked := os.Getenv("MALLARD_LONG")
-	return asked == "1" || slices.Contains(strings.Split(asked, ","), sort)
-}
-
 // TestSimulation does a thousand things (ten thousand, if long) at random to conversations, among them what goes wrong: models that fail, answer nothing or too
 // much, calls that are cancelled, and crashes. After each it compares the file with a model in memory of what must hold.
 func TestSimulation(t *testing.T) {
 	operations := 1000 / simulations
 	switch {
-	case longRun("simulation"):
+	case enginetest.Long("simulation"):
 		operations = 10_000 / simulations
 	case testing.Short():
 		operations = 300 / simulations
@@ -55,7 +48,7 @@ func TestSimulation(t *testing.T) {
 	for n := range simulations {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
-			s := &simulation{t: t, rng: rand.New(rand.NewPCG(seed, uint64(n))), clock: &movingClock{noon}, folder: t.TempDir(), did: map[string]int{}}
+			s := &simulation{t: t, rng: rand.New(rand.NewPCG(seed, uint64(n))), clock: &enginetest.Clock{At: enginetest.Noon}, folder: t.TempDir(), did: map[string]int{}}
 			s.path = filepath.Join(s.folder, "0.db")
 			s.open()
 			for _, name := range []string{"north", "south", "east"} {
@@ -63,7 +56,7 @@ func TestSimulation(t *testing.T) {
 			}
 			s.run(operations)
 			t.Log(s.summary())
-			closeFile(t, s.engine)
+			enginetest.CloseFile(t, s.engine)
 		})
 	}
 }
@@ -72,7 +65,7 @@ func TestSimulation(t *testing.T) {
 type simulation struct {
 	t      *testing.T
 	rng    *rand.Rand
-	clock  *movingClock
+	clock  *enginetest.Clock
 	folder string
 	path   string
 	engine *engine.Engine
@@ -103,7 +96,7 @@ func (s *simulation) now() time.Time {
 	if s.left--; s.left == 0 && s.giveUp != nil {
 		s.giveUp()
 	}
-	return s.clock.at
+	return s.clock.At
 }
 
 func (s *simulation) summary() string {
@@ -111,7 +104,7 @@ func (s *simulation) summary() string {
 	for _, d := range s.all {
 		messages += len(d.said)
 	}
-	for _, row := range rowsOf(s.t, s.engine, "SELECT count(*) FROM summaries") {
+	for _, row := range enginetest.Rows(s.t, s.engine, "SELECT count(*) FROM summaries") {
 		summaries = int(row[0].(int64))
 	}
 	words := []string{fmt.Sprintf("%d messages, %d summaries:", messages, summaries)}
@@ -122,7 +115,7 @@ func (s *simulation) summary() string {
 }
 
 func (s *simulation) open() {
-	s.engine = openFile(s.t, s.path, engine.Options{Threads: 1, Now: s.now, LLM: &enginetest.LLM{Answer: s.answer}, Conversation: setup.Conversation{
+	s.engine = enginetest.OpenFile(s.t, s.path, engine.Options{Threads: 1, Now: s.now, LLM: &enginetest.LLM{Answer: s.answer}, Conversation: setup.Conversation{
 		FreshTailCount: 6, LeafChunkTokens: 120, LeafTargetTokens: 40, CondensedTargetTokens: 40, LeafMinFanout: 3, CondensedMinFanout: 3,
 		SweepMaxPasses: 1000, SummaryMaxCalls: 1 << 20, BreakerThreshold: 1 << 20, FallbackMaxTokens: 64,
 	}})
@@ -146,7 +139,7 @@ func (s *simulation) answer(_ context.Context, _, prompt string, maxTokens int) 
 	case "endless":
 		return enginetest.Tokens(100_000), nil
 	case "down":
-		return "", errDown
+		return "", enginetest.ErrDown
 	case "refused":
 		return "", enginetest.Refused{}
 	}
@@ -155,7 +148,7 @@ func (s *simulation) answer(_ context.Context, _, prompt string, maxTokens int) 
 
 // step does one thing.
 func (s *simulation) step() {
-	s.clock.advance(time.Duration(s.rng.IntN(90)) * time.Second)
+	s.clock.Advance(time.Duration(s.rng.IntN(90)) * time.Second)
 	s.mood = ""
 	d := s.all[s.rng.IntN(len(s.all))]
 	if d.id == "" || s.rng.IntN(100) < 60 && !d.past {
@@ -196,7 +189,7 @@ func (s *simulation) do(name string, d *simulated, do func(*simulated)) {
 
 // check looks at the whole file.
 func (s *simulation) check() {
-	intact(s.t, s.engine)
+	enginetest.Check(s.t, s.engine)
 	for _, d := range s.all {
 		d.see(s.t, s.engine)
 		d.whole(s.t, s.engine)
@@ -240,7 +233,7 @@ func (s *simulation) append(d *simulated) {
 
 // message is a turn of talk, of an assistant that calls tools, or of the tools.
 func (s *simulation) message(d *simulated) conversation.Message {
-	m := conversation.Message{Role: "user", Text: s.words(2 + s.rng.IntN(40)), SaidAt: s.clock.at}
+	m := conversation.Message{Role: "user", Text: s.words(2 + s.rng.IntN(40)), SaidAt: s.clock.At}
 	if s.rng.IntN(2) == 0 {
 		s.keys++
 		m.Key = fmt.Sprint("key ", s.keys)
@@ -314,7 +307,7 @@ func (s *simulation) compact(d *simulated) {
 func (s *simulation) survived(err error, ctx context.Context) {
 	s.t.Helper()
 	var refused enginetest.Refused
-	if err != nil && !errors.Is(err, errDown) && !errors.As(err, &refused) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, enginetest.ErrDown) && !errors.As(err, &refused) && ctx.Err() == nil {
 		s.t.Fatal(err)
 	}
 }
@@ -342,5 +335,5 @@ func (s *simulation) exhaust(d *simulated) {
 		s.t.Fatalf("%s: %+v, %v where nothing was left", d.name, c, err)
 	}
 	d.see(s.t, s.engine)
-	equal(s.t, "context", before, d.context)
+	enginetest.Equal(s.t, "context", before, d.context)
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/mallardmem/mallard/engine"
 )
 
-// start is the time of engines made by Open, unless their options say otherwise.
-var start = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
-
 // Open opens a new file, and when the test is over proves its integrity and closes it. Without a clock in the options it is
 // noon of 15 June 2026.
 func Open(t testing.TB, o engine.Options) *engine.Engine {
@@ -25,7 +22,7 @@ func Open(t testing.TB, o engine.Options) *engine.Engine {
 func OpenAt(t testing.TB, path string, o engine.Options, attach ...engine.Attach) *engine.Engine {
 	t.Helper()
 	if o.Now == nil {
-		o.Now = func() time.Time { return start }
+		o.Now = func() time.Time { return Noon }
 	}
 	e, err := engine.Open(context.Background(), path, o, attach...)
 	if err != nil {

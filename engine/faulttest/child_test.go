@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,12 +33,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-// longRun reports whether tests of a sort are as long as they get: MALLARD_LONG names sorts (faults), with commas between them, or is 1 for all.
-func longRun(sort string) bool {
-	asked := os.Getenv("MALLARD_LONG")
-	return asked == "1" || slices.Contains(strings.Split(asked, ","), sort)
 }
 
 // mark is what a child says, in one write, so that its place among its other calls is known.

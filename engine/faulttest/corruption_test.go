@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 // TestCorruption damages files that were closed and files that were killed: whatever happened is found when the file is opened, by Check, or when
@@ -20,7 +22,7 @@ func TestCorruption(t *testing.T) {
 func eachBase(t *testing.T, test func(t *testing.T, base image)) {
 	needTracer(t)
 	life := "short"
-	if longRun("faults") {
+	if enginetest.Long("faults") {
 		life = "whole"
 	}
 	p := lived(t, life)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 // TestKills kills the process before each of its calls and halfway through each of its writes. What a kill leaves follows from the recording; that
@@ -12,7 +14,7 @@ import (
 func TestKills(t *testing.T) {
 	needTracer(t)
 	life, all := "short", asked(t, 16, 4000)
-	if longRun("faults") {
+	if enginetest.Long("faults") {
 		life = "whole"
 	}
 	rng := rand.New(rand.NewPCG(seeded(t), 6))

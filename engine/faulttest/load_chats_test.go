@@ -18,6 +18,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/recall"
 )
@@ -29,7 +30,7 @@ func TestLoadOfChats(t *testing.T) {
 		t.Skip("MALLARD_LOCOMO names no file in the format of LoCoMo")
 	}
 	takes := 5 * time.Second
-	if longRun("faults") {
+	if enginetest.Long("faults") {
 		takes = 10 * time.Minute
 	}
 	play(t, takes, "chats", scratch(t), path, takes.String(), strconv.FormatUint(seeded(t), 10)).report(t)

@@ -21,6 +21,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/recall"
 )
@@ -31,7 +32,7 @@ func TestLoad(t *testing.T) {
 	for _, megabytes := range []int{0, 192} {
 		t.Run(fmt.Sprintf("memory limit %d", megabytes), func(t *testing.T) {
 			takes := 4 * time.Second
-			if longRun("faults") {
+			if enginetest.Long("faults") {
 				takes = 10 * time.Minute
 			}
 			seed := strconv.FormatUint(seeded(t), 10)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 const (
@@ -38,7 +40,7 @@ func asked(t *testing.T, short, long int) int {
 		}
 		return n
 	}
-	if longRun("faults") {
+	if enginetest.Long("faults") {
 		return long
 	}
 	return short
@@ -70,7 +72,7 @@ func lived(t *testing.T, name string) traced {
 func TestPowerLoss(t *testing.T) {
 	needTracer(t)
 	life := "short"
-	if longRun("faults") {
+	if enginetest.Long("faults") {
 		life = "whole"
 	}
 	seed := seeded(t)
@@ -84,7 +86,7 @@ func TestPowerLoss(t *testing.T) {
 func TestPowerLossAgain(t *testing.T) {
 	needTracer(t)
 	files, life := 2, "short"
-	if longRun("faults") {
+	if enginetest.Long("faults") {
 		files, life = 40, "whole"
 	}
 	seed := seeded(t)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 // TestTroubledLife simulates the life of a file, phase by phase, each a process of its own: with faults of the disk that come and go, kills, a clock
@@ -19,7 +21,7 @@ import (
 func TestTroubledLife(t *testing.T) {
 	needTracer(t)
 	seed := uint64(2) // in the short form the same life each time
-	if longRun("faults") || os.Getenv(seedVariable) != "" {
+	if enginetest.Long("faults") || os.Getenv(seedVariable) != "" {
 		seed = seeded(t)
 	}
 	s := &simulation{t: t, place: scratch(t), seed: seed, story: newStory(), did: map[string]int{}}

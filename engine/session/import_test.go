@@ -1,8 +1,6 @@
 package session_test
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,8 +15,6 @@ import (
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
-
 // TestFixtures imports every fixture and compares the conversations; a second import adds nothing.
 func TestFixtures(t *testing.T) {
 	for _, path := range fixtures(t) {
@@ -26,15 +22,7 @@ func TestFixtures(t *testing.T) {
 			e := open(t)
 			imported(t, e, path)
 			got := dump(t, e)
-			golden := strings.TrimSuffix(path, ".jsonl") + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(read(t, golden), got); diff != "" {
-				t.Errorf("differs from %s (-golden +got):\n%s", golden, diff)
-			}
+			enginetest.Golden(t, strings.TrimSuffix(path, ".jsonl")+".golden", got)
 			if again := imported(t, e, path); again.Messages+again.Parts+again.Summaries > 0 {
 				t.Errorf("a second import added: %+v", again)
 			}

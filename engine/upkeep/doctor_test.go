@@ -1,0 +1,245 @@
+package upkeep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/upkeep"
+)
+
+// cured breaks a file by a statement, lets Doctor repair it and gives what it says. The copy it makes is the broken file.
+func cured(t *testing.T, whole []byte, statement string, o engine.Options) *upkeep.Diagnosis {
+	t.Helper()
+	d, _ := curedTo(t, whole, statement, o)
+	return d
+}
+
+// curedTo is cured, and gives the lineage that the file then has.
+func curedTo(t *testing.T, whole []byte, statement string, o engine.Options) (*upkeep.Diagnosis, [][]any) {
+	t.Helper()
+	path, backup := enginetest.NewFile(t), filepath.Join(t.TempDir(), "backup.db")
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Tamper(t, path, statement)
+	e, err := engine.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	defer enginetest.CloseFile(t, e)
+	seen, err := e.Doctor(t.Context(), upkeep.DoctorRequest{})
+	if err != nil || len(seen.Findings) == 0 || seen.Backup != "" || len(seen.Repairs)+len(seen.Left) > 0 {
+		t.Errorf("%s: without apply: %+v, %v", statement, seen, err)
+	}
+	count := "SELECT count(*) FROM messages UNION ALL SELECT count(*) FROM memories"
+	before := fmt.Sprint(enginetest.Rows(t, e, count))
+	d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: backup})
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	faults := tally(seen)
+	if diff := cmp.Diff(faults, tally(d)); diff != "" {
+		t.Errorf("%s: looking changed what is found (-before +after):\n%s", statement, diff)
+	}
+	if after := fmt.Sprint(enginetest.Rows(t, e, count)); after != before {
+		t.Errorf("%s: rows before %s, after %s", statement, before, after)
+	}
+	for _, r := range d.Repairs {
+		if r.Error != "" {
+			t.Errorf("%s: %+v", statement, r)
+		}
+	}
+	if d.Backup != "" {
+		b := enginetest.OpenFile(t, backup, engine.Options{ReadOnly: true})
+		copied := map[string]int{}
+		found, err := b.Check(t.Context())
+		for _, fault := range found {
+			copied[fault.Fault]++
+		}
+		if diff := cmp.Diff(faults, copied); err != nil || diff != "" {
+			t.Errorf("%s: the copy has other faults than the file, %v (-file +copy):\n%s", statement, err, diff)
+		}
+		enginetest.CloseFile(t, b)
+	}
+	return d, enginetest.Rows(t, e, lineage)
+}
+
+func left(d *upkeep.Diagnosis) []string {
+	names := []string{}
+	for _, f := range enginetest.Unpurged(d.Left) {
+		names = append(names, f.Fault)
+	}
+	return names
+}
+
+// tally counts the faults that were found.
+func tally(d *upkeep.Diagnosis) map[string]int {
+	faults := map[string]int{}
+	for _, f := range d.Findings {
+		if !f.Harmless {
+			faults[f.Fault] += f.Count
+		}
+	}
+	return faults
+}
+
+func TestDoctorRepairsTalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a file for every fault")
+	}
+	t.Parallel()
+	whole, names := enginetest.TalkFile(t)
+	path := enginetest.NewFile(t)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := enginetest.OpenFile(t, path, engine.Options{ReadOnly: true})
+	before := enginetest.Rows(t, e, lineage)
+	enginetest.CloseFile(t, e)
+	for _, test := range talkSabotage {
+		d, after := curedTo(t, whole, names.Replace(test.statement), engine.Options{})
+		rest := left(d)
+		if test.left == asBefore {
+			if diff := cmp.Diff(before, after); diff != "" || len(rest) > 0 {
+				t.Errorf("%s: left is %q; (-before +after):\n%s", test.statement, rest, diff)
+			}
+			continue
+		}
+		if test.left == "" && len(rest) > 0 || test.left != "" && !slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(s, test.left) }) {
+			t.Errorf("%s: left is %q, want %q", test.statement, rest, test.left)
+		}
+	}
+}
+
+func TestDoctorRepairsMemories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a file for every fault")
+	}
+	t.Parallel()
+	path := enginetest.NewFile(t)
+	o := engine.Options{Embedder: enginetest.Words{}}
+	e := enginetest.OpenFile(t, path, o)
+	ids := enginetest.Stock(t, e)
+	no := fmt.Sprint(enginetest.Rows(t, e, "SELECT doc_no FROM memories WHERE id = '"+ids[0]+"'")[0][0])
+	enginetest.CloseFile(t, e)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.NewReplacer("{id}", ids[0], "{no}", no)
+	stays := map[string][]string{
+		"DELETE FROM messages":                      {"messages are not numbered 1 to 2", "conversation goes on elsewhere than after its last message"},
+		"DELETE FROM conversations":                 {"message of no conversation"},
+		"UPDATE messages SET seq = 3 WHERE seq = 1": {"messages are not numbered 1 to 3"},
+		"UPDATE messages SET seq = 1":               {"messages are not numbered 1 to 1", "conversation goes on elsewhere than after its last message", "context items that overlap"},
+		"UPDATE memories SET superseded_by = (SELECT max(id) FROM memories) WHERE id = '{id}'": {"superseded by a memory that does not say so"},
+		"UPDATE models SET chosen = false":                                                  {"more than one chosen model, or none"},
+		"INSERT INTO models SELECT 2, 'other', dims, 'other', true, created_at FROM models": {"more than one chosen model, or none"},
+		"CREATE MACRO lower(x) AS 'shadowed'":                                               {"macro that is not Mallard's"},
+		"CREATE MACRO recent(n) AS TABLE SELECT * FROM memories LIMIT n":                    {"macro that is not Mallard's"},
+	}
+	tried := map[string]bool{}
+	for _, test := range sabotage {
+		if tried[test.fault] && stays[test.statement] == nil { // one of each kind is enough of those that are alike
+			continue
+		}
+		tried[test.fault] = true
+		with := o
+		if test.fault == "more than one chosen model, or none" {
+			with.Embedder = nil // it would have to choose
+		}
+		want := stays[test.statement]
+		if want == nil {
+			want = []string{}
+		}
+		if diff := cmp.Diff(want, left(cured(t, whole, names.Replace(test.statement), with))); diff != "" {
+			t.Errorf("%s: left (-want +got):\n%s", test.statement, diff)
+		}
+	}
+}
+
+func TestDoctorRequests(t *testing.T) {
+	enginetest.Alone(t)
+	e := enginetest.Open(t, engine.Options{})
+	enginetest.Stock(t, e)
+	if _, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("without a backup: %v", err)
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: backup})
+	if err != nil || d.Backup != "" || len(enginetest.Unpurged(d.Findings)) != 0 {
+		t.Errorf("a healthy file: %+v, %v", d, err)
+	}
+	if _, err := os.Stat(backup); err == nil {
+		t.Error("a healthy file was copied")
+	}
+}
+
+// TestDoctorAsksTheModelAgain: fallback summaries are no fault, and are made anew where there is a model.
+func TestDoctorAsksTheModelAgain(t *testing.T) {
+	enginetest.Alone(t)
+	whole, names := enginetest.TalkFile(t)
+	fallback := names.Replace("UPDATE summaries SET fallback = true WHERE id IN ('{low}', '{leaf}')")
+	without := cured(t, whole, fallback, engine.Options{})
+	if len(without.Left) != 1 || without.Left[0].Count != 2 || without.Left[0].Repairable || without.Backup != "" {
+		t.Errorf("without a model: %+v", without)
+	}
+	llm := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) { return "in short", nil }}
+	if d := cured(t, whole, fallback, engine.Options{LLM: llm}); len(d.Left) != 0 || len(llm.Calls()) != 2 {
+		t.Errorf("with a model, asked %d times: %+v", len(llm.Calls()), d)
+	}
+	silent := &enginetest.LLM{Answer: func(context.Context, string, string, int) (string, error) { return "", enginetest.Refused{} }}
+	d, err := doctored(t, whole, fallback, engine.Options{LLM: silent})
+	if err != nil || len(d.Left) != 1 || len(d.Repairs) != 1 || d.Repairs[0].Error == "" {
+		t.Errorf("with a model that refuses: %+v, %v", d, err)
+	}
+}
+
+// doctored breaks a file by a statement and lets Doctor do what it can.
+func doctored(t *testing.T, whole []byte, statement string, o engine.Options) (*upkeep.Diagnosis, error) {
+	t.Helper()
+	path := enginetest.NewFile(t)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Tamper(t, path, statement)
+	return enginetest.OpenFile(t, path, o).Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
+}
+
+// TestDoctorSweeps: what a broken-off write left in the folder is no fault, and is deleted.
+func TestDoctorSweeps(t *testing.T) {
+	enginetest.Alone(t)
+	path := enginetest.NewFile(t)
+	e := enginetest.OpenFile(t, path, engine.Options{})
+	enginetest.Stock(t, e)
+	orphan := filepath.Join(path+".files", "orphan")
+	if err := errors.Join(os.Mkdir(path+".files", 0o700), os.WriteFile(orphan, []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Check(t, e)
+	d, err := e.Doctor(t.Context(), upkeep.DoctorRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := enginetest.Unpurged(d.Findings)
+	if len(found) != 1 || !found[0].Harmless || !found[0].Repairable || found[0].Subjects[0] != orphan {
+		t.Fatalf("%+v", found)
+	}
+	d, err = e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: filepath.Join(t.TempDir(), "backup.db")})
+	if err != nil || len(left(d)) != 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
