@@ -1,7 +1,6 @@
 package bench_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -15,10 +14,9 @@ import (
 	"github.com/mallardmem/mallard/bench"
 	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/static"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/setup"
 )
-
-var update = flag.Bool("update", false, "write what the tests find into their golden files")
 
 // golden has figures of recall on recorded conversations that are not part of the project: what they are counts of, a header,
 // and a line per model and category.
@@ -26,7 +24,8 @@ const golden = "testdata/locomo.golden"
 
 const goldenHeader = "model category questions | session any@5 any@10 all@5 all@10 recall@10 | turn any@10 recall@10 MRR@10"
 
-// TestLocomo compares recall on real conversations with what it reached before, and holds the built-in model to floors.
+// TestLocomo compares recall on real conversations with what it reached before, and holds the built-in model to floors. Without a model, and with the
+// best, it is asked only in the long form.
 func TestLocomo(t *testing.T) {
 	path := os.Getenv("MALLARD_LOCOMO")
 	if path == "" {
@@ -43,6 +42,9 @@ func TestLocomo(t *testing.T) {
 		{"all-MiniLM-L6-v2", openMiniLM},
 	} {
 		t.Run(model.name, func(t *testing.T) {
+			if model.name != "static" && !enginetest.Updating() && !enginetest.Long("models") {
+				t.Skip("takes minutes: MALLARD_LONG=models")
+			}
 			report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: path, Embedder: model.open(t), Related: related, Queries: 1})
 			if err != nil {
 				t.Fatal(err)
@@ -53,7 +55,7 @@ func TestLocomo(t *testing.T) {
 			found := fmt.Sprintf("%d conversations, %d turns, %d questions with evidence", report.Conversations, report.Turns, report.Questions)
 			got := goldenLines(model.name, report)
 			switch {
-			case *update:
+			case enginetest.Updating():
 				counts, lines[model.name] = found, got
 			case found != counts:
 				t.Fatalf("%s is of %s; MALLARD_LOCOMO has %s: compare with the file that it was made of, or make it anew with -update", golden, counts, found)
@@ -63,7 +65,7 @@ func TestLocomo(t *testing.T) {
 			}
 		})
 	}
-	if *update {
+	if enginetest.Updating() {
 		content := counts + "\n" + goldenHeader + "\n"
 		for _, model := range slices.Sorted(maps.Keys(lines)) { // one that is not at hand keeps its lines
 			content += strings.Join(lines[model], "\n") + "\n"
@@ -78,7 +80,7 @@ func TestLocomo(t *testing.T) {
 func readGolden(t *testing.T) (counts string, lines map[string][]string) {
 	t.Helper()
 	content, err := os.ReadFile(golden)
-	if err != nil && !*update {
+	if err != nil && !enginetest.Updating() {
 		t.Fatal(err)
 	}
 	lines = map[string][]string{}

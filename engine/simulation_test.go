@@ -28,7 +28,8 @@ const simulationSeed = "MALLARD_SIMULATION_SEED"
 const simulations = 2
 
 // TestSimulation does a thousand things (ten thousand, if long) at random to conversations, among them what goes wrong: models that fail, answer nothing or too
-// much, calls that are cancelled, and crashes. After each it compares the file with a model in memory of what must hold.
+// much, calls that are cancelled, and crashes. What each does to its conversation is compared with a model in memory of what must hold, and four times on the
+// way and at the end the whole file is.
 func TestSimulation(t *testing.T) {
 	operations := 1000 / simulations
 	switch {

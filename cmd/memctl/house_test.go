@@ -57,6 +57,7 @@ var house = []struct{ of, may string }{
 	{"engine/salvage", "sql " + ground + " engine/index engine/payload engine/upkeep engine/internal/duckfile"},
 	{"engine", rooms},
 	{"engine/faulttest", "engine engine/enginetest " + rooms},
+	{"engine/enginetest", "engine engine/internal/duckfile " + rooms},
 	{"engine/*", "engine " + rooms},
 	{"embed/wordpiece", ""},
 	{"embed/distill", "embed/static embed/wordpiece"},

@@ -11,8 +11,22 @@ import (
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
-// DemoFiles is the folder of the demo history, as seen from a room below engine.
-const DemoFiles = "../../testdata/demo"
+// DemoFiles is the folder of the demo history, wherever in the module the test runs.
+func DemoFiles(t testing.TB) string {
+	t.Helper()
+	for root := ".."; len(root) < 20; root = filepath.Join(root, "..") {
+		if folder := filepath.Join(root, "testdata", "demo"); isFolder(folder) {
+			return folder
+		}
+	}
+	t.Fatal("there is no testdata/demo above the test's folder")
+	return ""
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
 
 // DemoNow is a few days after the last thing that the demo history tells.
 var DemoNow = time.Date(2026, 8, 15, 12, 0, 0, 0, time.UTC)
@@ -29,7 +43,7 @@ func OpenDemo(t *testing.T, model setup.Embedder) *engine.Engine {
 			return e.ImportMessages(t.Context(), f, interchange.ImportRequest{})
 		},
 	} {
-		f, err := os.Open(filepath.Join(DemoFiles, name))
+		f, err := os.Open(filepath.Join(DemoFiles(t), name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -123,13 +123,17 @@ func conformCancel(t *testing.T, e setup.Embedder) {
 	}
 }
 
-// conformHostile feeds made-up rubbish: 20,000 texts, or as many as ten
-// seconds allow but at least 500; 500 in short mode. Then very long ones.
+// conformHostile feeds made-up rubbish, then very long texts: 20,000, or as
+// many as two seconds allow but at least 100; in the long form ten seconds and
+// 500. In short mode no more than the least.
 func conformHostile(t *testing.T, e setup.Embedder) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	start, done := time.Now(), 0
+	start, done, least, takes := time.Now(), 0, 100, 2*time.Second
+	if Long("models") {
+		least, takes = 500, 10*time.Second
+	}
 	for ; done < 20_000; done += 100 {
-		if done >= 500 && (testing.Short() || time.Since(start) > 10*time.Second) {
+		if done >= least && (testing.Short() || time.Since(start) > takes) {
 			break
 		}
 		texts := make([]string, 100)

@@ -11,6 +11,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests find into their golden files")
 
+// Updating reports whether goldens are to be written: by Golden, or by a test that makes more of one than lines.
+func Updating() bool { return *update }
+
 // Golden compares what a test found with a file, line by line. With the flag -update it writes the file instead, and the test's author reviews the difference.
 func Golden(t testing.TB, path, got string) {
 	t.Helper()

@@ -25,7 +25,7 @@ const (
 	memoryRuns = "MALLARD_MEMORY_RUNS"
 )
 
-// TestMemoryVerbs does a few hundred things at random to memories, and looks after each whether the file contradicts itself.
+// TestMemoryVerbs does some hundred things at random to memories (a thousand, if long), and looks after each whether the file contradicts itself.
 func TestMemoryVerbs(t *testing.T) {
 	enginetest.Alone(t)
 	seed, runs := uint64(time.Now().UnixNano()), uint64(1)
@@ -38,12 +38,16 @@ func TestMemoryVerbs(t *testing.T) {
 			*value = n
 		}
 	}
+	things := 100
+	if enginetest.Long("simulation") {
+		things = 1000
+	}
 	for n := range runs {
 		t.Run(fmt.Sprint(seed+n), func(t *testing.T) {
 			t.Logf("%s=%d", memorySeed, seed+n)
 			v := &memoryVerbs{t: t, rng: rand.New(rand.NewPCG(seed+n, 0)), clock: &enginetest.Clock{At: enginetest.Noon}}
 			v.engine = enginetest.Open(t, engine.Options{Threads: 1, Embedder: enginetest.Words{}, Now: v.clock.Now, NewID: enginetest.CountedIDs()})
-			for len(v.did) < 200 {
+			for len(v.did) < things {
 				v.clock.Advance(time.Duration(v.rng.IntN(90)) * time.Minute)
 				v.step()
 				faults, err := v.engine.Check(t.Context())

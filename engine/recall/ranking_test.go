@@ -30,7 +30,7 @@ type demoQuestion struct {
 
 func demoQuestions(t *testing.T) (all []demoQuestion) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(enginetest.DemoFiles, "questions.jsonl"))
+	b, err := os.ReadFile(filepath.Join(enginetest.DemoFiles(t), "questions.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

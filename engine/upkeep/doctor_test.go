@@ -93,6 +93,8 @@ func tally(d *upkeep.Diagnosis) map[string]int {
 	return faults
 }
 
+// TestDoctorRepairsTalk breaks a file in all ways that Check finds, and has Doctor repair it. If it is not long, one of those is enough that make the same
+// fault and leave the same.
 func TestDoctorRepairsTalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
@@ -106,7 +108,13 @@ func TestDoctorRepairsTalk(t *testing.T) {
 	e := enginetest.OpenFile(t, path, engine.Options{ReadOnly: true})
 	before := enginetest.Rows(t, e, lineage)
 	enginetest.CloseFile(t, e)
+	tried := map[[2]string]bool{}
 	for _, test := range talkSabotage {
+		alike := [2]string{test.fault, test.left}
+		if tried[alike] && !enginetest.Long("doctor") {
+			continue
+		}
+		tried[alike] = true
 		d, after := curedTo(t, whole, names.Replace(test.statement), engine.Options{})
 		rest := left(d)
 		if test.left == asBefore {
