@@ -36,5 +36,7 @@ type Compactor struct {
 func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *scope.Registry, talk *conversation.Store, o setup.Options) *Compactor {
 	cp := &Compactor{file: file, contents: contents, index: x, scopes: scopes, conversations: talk, opts: o}
 	x.AddSource(summarySource(cp))
+	talk.OnLonger(growSummaries)
+	talk.OnArchived(deleteDebt)
 	return cp
 }
