@@ -207,7 +207,7 @@ func (cs *Store) writeLonger(ctx context.Context, tx *duck.Write, was *storedMes
 	}
 	if more := m.Tokens - was.Tokens; !shown && m.SetAside == "" && more != 0 {
 		for _, grow := range cs.longer {
-			if err := grow(ctx, tx.Conn, m.ID, more); err != nil {
+			if err := grow(ctx, tx, m.ID, more); err != nil {
 				return err
 			}
 		}

@@ -34,8 +34,8 @@ type Store struct {
 	grown     *grown // the conversation of the last Append; the writer's lock owns it
 	Guard     modelGuard
 
-	longer   []func(ctx context.Context, c *duck.Conn, messageID string, tokens int) error
-	archived []func(ctx context.Context, c *duck.Conn, conversationID string) error
+	longer   []func(ctx context.Context, tx *duck.Write, messageID string, tokens int) error
+	archived []func(ctx context.Context, tx *duck.Write, conversationID string) error
 }
 
 // New gives the conversations of a file, and names their messages to its index.
@@ -53,11 +53,11 @@ func New(file *duck.File, contents *payload.Contents, x *index.Index, scopes *sc
 
 // OnLonger has grow called, in the transaction of the write, for a message that summaries stand for and that has become longer by some tokens. It is set
 // before the first write.
-func (cs *Store) OnLonger(grow func(ctx context.Context, c *duck.Conn, messageID string, tokens int) error) {
+func (cs *Store) OnLonger(grow func(ctx context.Context, tx *duck.Write, messageID string, tokens int) error) {
 	cs.longer = append(cs.longer, grow)
 }
 
 // OnArchived has end called, in the transaction of the write, for a conversation that is archived. It is set before the first write.
-func (cs *Store) OnArchived(end func(ctx context.Context, c *duck.Conn, conversationID string) error) {
+func (cs *Store) OnArchived(end func(ctx context.Context, tx *duck.Write, conversationID string) error) {
 	cs.archived = append(cs.archived, end)
 }

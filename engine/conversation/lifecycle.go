@@ -167,7 +167,7 @@ func (cs *Store) archive(ctx context.Context, tx *duck.Write, v *Conversation, c
 		return nil, err
 	}
 	for _, end := range cs.archived {
-		if err := end(ctx, tx.Conn, v.ID); err != nil {
+		if err := end(ctx, tx, v.ID); err != nil {
 			return nil, err
 		}
 	}
