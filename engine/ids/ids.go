@@ -29,20 +29,20 @@ var Valid = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{2,127}$`)
 // Allowed says of Valid, in words, what that is.
 const Allowed = "3 to 128 letters, digits, '.', '_', ':' or '-', the first a letter or digit"
 
-// IdLetters are those of which an id is made behind its prefix: none of them is taken for another.
-const IdLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+// Letters are those of which an id is made behind its prefix: none of them is taken for another.
+const Letters = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // Random gives the prefix, ten characters of time (milliseconds, sortable) and sixteen random ones.
 func Random(prefix string, at time.Time) string {
 	var body [26]byte
 	ms := uint64(at.UnixMilli())
 	for i := 9; i >= 0; i-- {
-		body[i] = IdLetters[ms&31]
+		body[i] = Letters[ms&31]
 		ms >>= 5
 	}
 	rand.Read(body[10:])
 	for i, b := range body[10:] {
-		body[10+i] = IdLetters[b&31]
+		body[10+i] = Letters[b&31]
 	}
 	return prefix + string(body[:])
 }

@@ -27,8 +27,8 @@ type FTSIndex struct {
 	Stale     bool `json:"stale"` // words were written since; it is made anew before it is used
 }
 
-// FtsIndex looks at the index as c's transaction sees it; nil: there is none.
-func (ix *Index) FtsIndex(ctx context.Context, c *duck.Conn) (*FTSIndex, error) {
+// FTSState looks at the index as c's transaction sees it; nil: there is none.
+func (ix *Index) FTSState(ctx context.Context, c *duck.Conn) (*FTSIndex, error) {
 	var documents, among int
 	var marked bool
 	_, err := c.One(ctx, "fts_state", []any{&documents, &among, &marked}, sql.Named("kinds", duck.FilterArg(kinds.All())))
@@ -41,13 +41,13 @@ func (ix *Index) FtsIndex(ctx context.Context, c *duck.Conn) (*FTSIndex, error) 
 // Fresh reports whether there is an index that no write made stale.
 func (x *FTSIndex) Fresh() bool { return x != nil && !x.Stale }
 
-// FtsReady reports whether the recall in whose transaction c is may take its words from the query recall_ask_fts. If not, though fts
+// FTSReady reports whether the recall in whose transaction c is may take its words from the query recall_ask_fts. If not, though fts
 // was asked for, postings have the same, and notice says why. Call RefreshFTS before that transaction begins.
-func (ix *Index) FtsReady(ctx context.Context, c *duck.Conn) (ready bool, notice string, err error) {
+func (ix *Index) FTSReady(ctx context.Context, c *duck.Conn) (ready bool, notice string, err error) {
 	if ix.opts.Lexical != setup.FTSBackend {
 		return false, "", nil
 	}
-	x, err := ix.FtsIndex(ctx, c)
+	x, err := ix.FTSState(ctx, c)
 	switch {
 	case err != nil || x.Fresh():
 		return err == nil, "", err
@@ -67,7 +67,7 @@ func (ix *Index) RefreshFTS(ctx context.Context, op string) (built bool, err err
 	}
 	var x *FTSIndex
 	look := func(c *duck.Conn) (err error) {
-		x, err = ix.FtsIndex(ctx, c)
+		x, err = ix.FTSState(ctx, c)
 		return err
 	}
 	if err := ix.file.Read(ctx, op, look); err != nil || x.Fresh() || ix.opts.ReadOnly {
@@ -95,7 +95,7 @@ func (ix *Index) RefreshFTS(ctx context.Context, op string) (built bool, err err
 func (ix *Index) rebuildFTS(ctx context.Context, op string) (built bool, err error) {
 	var x *FTSIndex
 	err = ix.file.Read(ctx, op, func(c *duck.Conn) (err error) {
-		x, err = ix.FtsIndex(ctx, c)
+		x, err = ix.FTSState(ctx, c)
 		return err
 	})
 	if err != nil || x == nil || !ix.opts.LoadsFTS() {
@@ -121,7 +121,7 @@ func (ix *Index) buildFTS(ctx context.Context, tx *duck.Write) error {
 		if d.Retired {
 			return nil
 		}
-		text, doubled := d.Words.FtsText()
+		text, doubled := d.Words.ftsText()
 		if batch = append(batch, []driver.Value{string(d.Kind), d.No, doubled, text}); len(batch) < rebuildBatch {
 			return nil
 		}
@@ -169,9 +169,9 @@ func DropFTS(ctx context.Context, tx *duck.Write) error {
 	return nil
 }
 
-// FtsText gives the words as a text of terms that the extension can count: each as often as it counts, or twice as often where one
+// ftsText gives the words as a text of terms that the extension can count: each as often as it counts, or twice as often where one
 // counts half.
-func (x Indexed) FtsText() (text string, doubled bool) {
+func (x Indexed) ftsText() (text string, doubled bool) {
 	times := float32(1)
 	for _, n := range x.Frequency {
 		if n != float32(math.Trunc(float64(n))) {

@@ -35,7 +35,7 @@ func ready(t *testing.T, e *engine.Engine, refresh bool) (ok bool, notice string
 		}
 	}
 	err := enginetest.File(e).Read(t.Context(), "test", func(c *duck.Conn) (err error) {
-		ok, notice, err = enginetest.Index(e).FtsReady(t.Context(), c)
+		ok, notice, err = enginetest.Index(e).FTSReady(t.Context(), c)
 		return err
 	})
 	if err != nil {
@@ -238,7 +238,7 @@ func TestFTSWhileOthersWrite(t *testing.T) {
 					return
 				}
 				err := enginetest.File(e).Read(t.Context(), "test", func(c *duck.Conn) error {
-					ok, _, err := enginetest.Index(e).FtsReady(t.Context(), c)
+					ok, _, err := enginetest.Index(e).FTSReady(t.Context(), c)
 					if err != nil || !ok {
 						return err
 					}

@@ -17,7 +17,7 @@ func TestFTSTextCounts(t *testing.T) {
 		{map[string]float32{"a": 1, "b": 3}, false},
 		{map[string]float32{"a": 1, "b": 0.5, "c": 2.5}, true},
 	} {
-		text, doubled := Indexed{Frequency: test.frequency}.FtsText()
+		text, doubled := Indexed{Frequency: test.frequency}.ftsText()
 		times := map[string]float32{}
 		for _, term := range strings.Fields(text) {
 			times[term]++

@@ -83,7 +83,7 @@ func (ix *Index) SweepWords(ctx context.Context, tx *duck.Write, l Leaving) erro
 	if _, err := tx.Exec(ctx, "surfaces_delete", sql.Named("surfaces", written)); err != nil {
 		return err
 	}
-	if x, err := ix.FtsIndex(ctx, tx.Conn); err != nil || x != nil {
+	if x, err := ix.FTSState(ctx, tx.Conn); err != nil || x != nil {
 		if err == nil {
 			err = DropFTS(ctx, tx)
 		}

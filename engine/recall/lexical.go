@@ -81,7 +81,7 @@ func (rc *Recaller) CheckLexical(ctx context.Context, r CheckLexicalRequest) (*L
 		x := &lexicalComparison{recaller: rc, request: r, result: LexicalCheck{Built: built, Differing: []LexicalDifference{}, Reordered: []string{}}}
 		fresh := false
 		err = rc.file.Read(ctx, op, func(c *duck.Conn) error {
-			index, err := rc.index.FtsIndex(ctx, c)
+			index, err := rc.index.FTSState(ctx, c)
 			if err != nil {
 				return err
 			}

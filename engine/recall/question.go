@@ -279,7 +279,7 @@ func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
 				return err
 			}
 		}
-		ready, notice, err := r.recaller.index.FtsReady(ctx, c)
+		ready, notice, err := r.recaller.index.FTSReady(ctx, c)
 		if err != nil {
 			return err
 		}

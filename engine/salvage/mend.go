@@ -186,7 +186,7 @@ func (s *salvage) claimLog(f *duckfile.File) (*duckfile.Log, error) {
 }
 
 // idInLog is how ids stand in a log, if the engine made them.
-var idInLog = regexp.MustCompile(`(?:` + ids.Memory + `|` + ids.Conversation + `|` + ids.Message + `|` + ids.Summary + `|` + ids.File + `)[` + ids.IdLetters + `]{26}`)
+var idInLog = regexp.MustCompile(`(?:` + ids.Memory + `|` + ids.Conversation + `|` + ids.Message + `|` + ids.Summary + `|` + ids.File + `)[` + ids.Letters + `]{26}`)
 
 // loseLog cuts the log, and notes what stands behind that.
 func (s *salvage) loseLog(from int64) error {

@@ -48,7 +48,7 @@ func (u *Upkeep) shred(ctx context.Context) (*Shredded, error) {
 	done := &Shredded{Removed: []string{}}
 	fts := false
 	err := u.file.Write(ctx, "words", func(tx *duck.Write) error {
-		x, err := u.index.FtsIndex(ctx, tx.Conn)
+		x, err := u.index.FTSState(ctx, tx.Conn)
 		if err == nil && x != nil {
 			fts, err = true, index.DropFTS(ctx, tx)
 		}

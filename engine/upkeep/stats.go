@@ -123,7 +123,7 @@ func (u *Upkeep) Stats(ctx context.Context) (*Stats, error) {
 				return err
 			}
 		}
-		if s.FTS, err = u.index.FtsIndex(ctx, c); err != nil {
+		if s.FTS, err = u.index.FTSState(ctx, c); err != nil {
 			return err
 		}
 		s.Coverage, err = duck.List(ctx, c, "stats_coverage", func(rows *sql.Rows, v *Coverage) error {
