@@ -56,7 +56,7 @@ func crowd(e *engine.Engine, dir string) map[string]func(context.Context, *rand.
 			return err
 		},
 		"Purge": func(ctx context.Context, rng *rand.Rand) error {
-			_, err := e.Purge(ctx, memory.ForgetRequest{ID: some(ctx, rng)})
+			_, err := e.Purge(ctx, memory.PurgeRequest{ID: some(ctx, rng)})
 			return err
 		},
 		"Append": func(ctx context.Context, rng *rand.Rand) error {
@@ -239,7 +239,7 @@ func TestOneWins(t *testing.T) {
 		return err
 	})
 	race("forget", engine.ErrNotFound, func() error { _, err := e.Forget(ctx, memory.ForgetRequest{ID: ids[1]}); return err })
-	race("purge", engine.ErrNotFound, func() error { _, err := e.Purge(ctx, memory.ForgetRequest{ID: ids[1]}); return err })
+	race("purge", engine.ErrNotFound, func() error { _, err := e.Purge(ctx, memory.PurgeRequest{ID: ids[1]}); return err })
 	race("a snapshot of one name", engine.ErrExists, func() error { return e.Snapshot(ctx, filepath.Join(filepath.Dir(e.Path()), "copy.db")) })
 }
 

@@ -237,7 +237,7 @@ func TestHostileInput(t *testing.T) {
 			check("Supersede", err)
 			_, err = e.Forget(ctx, memory.ForgetRequest{ID: r.word(id), Agent: r.word(""), Reason: r.word("")})
 			check("Forget", err)
-			_, err = e.Purge(ctx, memory.ForgetRequest{ID: r.word(id), Agent: r.word("")})
+			_, err = e.Purge(ctx, memory.PurgeRequest{ID: r.word(id), Agent: r.word("")})
 			check("Purge", err)
 		}
 		if t.Failed() {

@@ -31,7 +31,7 @@ func (e *Engine) Forget(ctx context.Context, r memory.ForgetRequest) (m *memory.
 }
 
 // Purge removes a memory for good: its row, its index with the words that no other document has, and what other memories say of it.
-func (e *Engine) Purge(ctx context.Context, r memory.ForgetRequest) (m *memory.Memory, err error) {
+func (e *Engine) Purge(ctx context.Context, r memory.PurgeRequest) (m *memory.Memory, err error) {
 	return e.memories.Purge(ctx, r)
 }
 

@@ -43,7 +43,7 @@ func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]erro
 	_, errs["Update"] = e.Update(ctx, memory.UpdateRequest{ID: id, Text: &text})
 	_, errs["Supersede"] = e.Supersede(ctx, memory.SupersedeRequest{ID: id, By: request})
 	_, errs["Forget"] = e.Forget(ctx, memory.ForgetRequest{ID: id})
-	_, errs["Purge"] = e.Purge(ctx, memory.ForgetRequest{ID: id})
+	_, errs["Purge"] = e.Purge(ctx, memory.PurgeRequest{ID: id})
 	_, errs["Append"] = e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{{Text: text}}})
 	_, errs["Conversations"] = e.Conversations(ctx, "")
 	_, errs["Messages"] = e.Messages(ctx, conversation.MessagesRequest{Conversation: "breakfast"})

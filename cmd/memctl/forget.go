@@ -28,11 +28,15 @@ bytes has what was purged (memctl doctor --shred does the same later, once for m
 			}
 			r.ID, r.Agent = args[0], a.agent
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
-				do, done := e.Forget, "Forgot"
+				var m *memory.Memory
+				var err error
+				done := "Forgot"
 				if purge {
-					do, done = e.Purge, "Purged"
+					done = "Purged"
+					m, err = e.Purge(cmd.Context(), memory.PurgeRequest{ID: r.ID, Agent: r.Agent})
+				} else {
+					m, err = e.Forget(cmd.Context(), r)
 				}
-				m, err := do(cmd.Context(), r)
 				if err != nil {
 					return err
 				}

@@ -44,7 +44,7 @@ func Stock(t testing.TB, e *engine.Engine) []string {
 	_, err1 := e.Update(ctx, memory.UpdateRequest{ID: ids[0], Text: &changed})
 	_, err2 := e.Supersede(ctx, memory.SupersedeRequest{ID: ids[2], By: memory.RememberRequest{Text: "Bruno moved to Lisbon"}})
 	_, err3 := e.Forget(ctx, memory.ForgetRequest{ID: ids[3], Reason: "closed for good"})
-	_, err4 := e.Purge(ctx, memory.ForgetRequest{ID: ids[4]})
+	_, err4 := e.Purge(ctx, memory.PurgeRequest{ID: ids[4]})
 	_, err5 := e.Append(ctx, conversation.AppendRequest{Conversation: "breakfast", Messages: []conversation.Message{
 		{Speaker: "Ines", Text: "Is there any tea left?", SaidAt: time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)},
 		{Role: "assistant", Text: "Two bags of green tea.", Caption: "a tin on a shelf"},

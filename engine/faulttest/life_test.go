@@ -169,7 +169,7 @@ func forget(name string) deed {
 
 func purge(name string) deed {
 	return deed{name: "purge " + name, do: func(ctx context.Context, l *life) error {
-		_, err := l.engine.Purge(ctx, memory.ForgetRequest{ID: memoryID(name)})
+		_, err := l.engine.Purge(ctx, memory.PurgeRequest{ID: memoryID(name)})
 		return err
 	}}
 }

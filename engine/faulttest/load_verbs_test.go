@@ -67,7 +67,7 @@ var verbs = map[string]func(c *caller, ctx context.Context) error{
 	},
 	"Purge": func(c *caller, ctx context.Context) error {
 		id, own := c.memory()
-		_, err := c.engine.Purge(ctx, memory.ForgetRequest{ID: id})
+		_, err := c.engine.Purge(ctx, memory.PurgeRequest{ID: id})
 		if err == nil && own {
 			delete(c.memories, id)
 		}

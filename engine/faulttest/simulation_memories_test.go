@@ -128,7 +128,7 @@ func (a *actor) purge() act {
 		}
 	}
 	return act{name: "purge", changed: changed, do: func(ctx context.Context) error {
-		_, err := a.engine.Purge(ctx, memory.ForgetRequest{ID: id})
+		_, err := a.engine.Purge(ctx, memory.PurgeRequest{ID: id})
 		return err
 	}}
 }

@@ -147,8 +147,8 @@ func TestFTSIsNeverOld(t *testing.T) {
 			return err
 		}},
 		{"forget", "stale", func() error { _, err := e.Forget(ctx, memory.ForgetRequest{ID: ids[0]}); return err }},
-		{"purge of what was forgotten", "gone", func() error { _, err := e.Purge(ctx, memory.ForgetRequest{ID: ids[0]}); return err }},
-		{"purge", "gone", func() error { _, err := e.Purge(ctx, memory.ForgetRequest{ID: "mem_new"}); return err }},
+		{"purge of what was forgotten", "gone", func() error { _, err := e.Purge(ctx, memory.PurgeRequest{ID: ids[0]}); return err }},
+		{"purge", "gone", func() error { _, err := e.Purge(ctx, memory.PurgeRequest{ID: "mem_new"}); return err }},
 		{"import", "stale", func() error {
 			_, err := e.Import(ctx, strings.NewReader(`{"text": "Tea at four"}`), interchange.ImportRequest{})
 			return err

@@ -43,11 +43,11 @@ func TestPurgeTakesWords(t *testing.T) {
 		do         func() error
 	}{
 		{"a forgotten one", "plugh", func() error {
-			_, err := e.Purge(t.Context(), memory.ForgetRequest{ID: forgotten.ID})
+			_, err := e.Purge(t.Context(), memory.PurgeRequest{ID: forgotten.ID})
 			return err
 		}},
 		{"a memory", "hunter2xyzzy", func() error {
-			_, err := e.Purge(t.Context(), memory.ForgetRequest{ID: secret.ID})
+			_, err := e.Purge(t.Context(), memory.PurgeRequest{ID: secret.ID})
 			return err
 		}},
 		{"a message", "blorb", func() error {
@@ -89,7 +89,7 @@ func TestPurgeTakesWordsOfManyDocuments(t *testing.T) {
 	if _, err := e.RememberMany(t.Context(), requests); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: secret.ID}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: secret.ID}); err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Equal(t, "ways of writing", [][]any{{"garden"}, {"gardening"}}, enginetest.Rows(t, e, "SELECT surface FROM surfaces WHERE surface LIKE 'garden%' ORDER BY ALL"))

@@ -160,7 +160,7 @@ func TestNumbersAreNeverUsedAgain(t *testing.T) {
 			t.Errorf("document %d after %d", no, highest)
 		}
 		highest = no
-		if _, err := e.Purge(ctx, memory.ForgetRequest{ID: r.ID}); err != nil {
+		if _, err := e.Purge(ctx, memory.PurgeRequest{ID: r.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}

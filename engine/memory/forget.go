@@ -39,9 +39,15 @@ func (ms *Store) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 	return m, err
 }
 
+// PurgeRequest names the memory to purge. Nothing of it stays, no reason either.
+type PurgeRequest struct {
+	ID    string // whole, or its unique ending
+	Agent string // empty: an internal caller
+}
+
 // Purge removes a memory for good: its row, its index with the words that no other document has, and what other memories say of it. Its bytes may stay
 // in the file until their room is used again; Shred leaves none.
-func (ms *Store) Purge(ctx context.Context, r ForgetRequest) (m *Memory, err error) {
+func (ms *Store) Purge(ctx context.Context, r PurgeRequest) (m *Memory, err error) {
 	err = ms.file.Write(ctx, "purge", func(tx *duck.Write) error {
 		var docNo int32
 		if m, docNo, err = ms.find(ctx, tx.Conn, r.ID, r.Agent); err != nil {

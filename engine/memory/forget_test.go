@@ -75,12 +75,12 @@ func TestPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.ImportLine(t, e, `{"id": "mem_zdouble", "text": "Friday is release day", "canonical_id": "mem_second", "relations": [{"type": "about", "targetId": "mem_second"}, {"type": "about", "targetId": "mem_first"}]}`)
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: second.ID, Agent: "mute"}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: second.ID, Agent: "mute"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, call := range []func() error{
 		func() error { _, err := e.Get(t.Context(), memory.GetRequest{ID: second.ID}); return err },
-		func() error { _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: second.ID}); return err },
+		func() error { _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: second.ID}); return err },
 		func() error { _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: second.ID}); return err },
 	} {
 		if err := call(); !errors.Is(err, engine.ErrNotFound) {
@@ -103,10 +103,10 @@ func TestPurge(t *testing.T) {
 	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "mem_third"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: "mem_third"}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: "mem_third"}); err != nil {
 		t.Errorf("a forgotten one: %v", err)
 	}
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: "mem_first"}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: "mem_first"}); err != nil {
 		t.Errorf("a superseded one: %v", err)
 	}
 	if s, err := e.Stats(t.Context()); err != nil || s.Memories != 1 || s.Standings["forgotten"] != 0 || s.Coverage[0].Documents != 1 {

@@ -49,7 +49,7 @@ func TestImportOfWhatWasSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.Import(t, e, lines, interchange.Imported{Lines: 10, Known: 10})
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: ids["Tea global pattern"]}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: ids["Tea global pattern"]}); err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Import(t, e, lines, interchange.Imported{Lines: 10, Created: 1, Known: 9})

@@ -77,7 +77,7 @@ func TestImportOfAnotherStore(t *testing.T) {
 				if diff := cmp.Diff(&want, got); diff != "" {
 					t.Errorf("timestamp %s (-want +got):\n%s", timestamp, diff)
 				}
-				if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: got.ID}); err != nil {
+				if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: got.ID}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -101,7 +101,7 @@ func (v *memoryVerbs) step() {
 		_, err = v.engine.Forget(ctx, memory.ForgetRequest{ID: id})
 		v.note("forget %s", id)
 	case 17:
-		_, err = v.engine.Purge(ctx, memory.ForgetRequest{ID: id})
+		_, err = v.engine.Purge(ctx, memory.PurgeRequest{ID: id})
 		v.note("purge %s", id)
 	case 18, 19, 20:
 		lines := v.lines()

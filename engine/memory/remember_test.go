@@ -176,7 +176,7 @@ func TestOwnIDs(t *testing.T) {
 			t.Errorf("%q: %+v, %v, want %v", id, r, err, want)
 		}
 	}
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: "abc"}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: "abc"}); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := e.Remember(t.Context(), memory.RememberRequest{Text: "x", ID: "abc"}); err != nil || !r.Created {

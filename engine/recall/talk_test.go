@@ -174,7 +174,7 @@ func TestStandsAfterAPurge(t *testing.T) {
 			ids = append(ids, enginetest.Remember(t, e, memory.RememberRequest{Text: fmt.Sprint("note ", i), SourceSession: "s"}).ID)
 		}
 		for _, i := range []int{0, 3, 1} { // the first, the last and one between
-			if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: ids[i]}); err != nil {
+			if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: ids[i]}); err != nil {
 				t.Fatal(err)
 			}
 			enginetest.Check(t, e)

@@ -136,7 +136,7 @@ func TestScopesGuardEveryVerb(t *testing.T) {
 			_, err := e.Forget(t.Context(), memory.ForgetRequest{ID: m.ID, Agent: "teo"})
 			return err
 		},
-		"purge": func() error { _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: m.ID, Agent: "teo"}); return err },
+		"purge": func() error { _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: m.ID, Agent: "teo"}); return err },
 		"messages": func() error {
 			_, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "talk", Agent: "teo"})
 			return err

@@ -101,7 +101,7 @@ func TestShred(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 40 {
-		if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: fmt.Sprint("mem_", n)}); err != nil {
+		if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: fmt.Sprint("mem_", n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,7 +210,7 @@ func shredForEver(path string) error {
 		enginetest.Tell(enginetest.Report{Done: &enginetest.Write{Op: "remember", ID: fmt.Sprint(n)}})
 		goes, err := e.Remember(ctx, memory.RememberRequest{Text: fmt.Sprint("goes ", n)})
 		if err == nil {
-			_, err = e.Purge(ctx, memory.ForgetRequest{ID: goes.ID})
+			_, err = e.Purge(ctx, memory.PurgeRequest{ID: goes.ID})
 		}
 		if err == nil {
 			_, err = e.Shred(ctx)
@@ -315,7 +315,7 @@ func TestShredMakesFTS(t *testing.T) {
 	if got := tablesWith(t, e, "hunter2xyzzy"); !slices.Contains(got, "fts_main_memory_texts.dict") {
 		t.Fatalf("before: %v", got)
 	}
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: secret.ID}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: secret.ID}); err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Equal(t, "tables with what was purged", nil, tablesWith(t, e, "hunter2xyzzy"))

@@ -368,7 +368,7 @@ func TestSnapshotBehindReaders(t *testing.T) {
 		read <- err
 	}()
 	<-reader.begun
-	if _, err := e.Purge(t.Context(), memory.ForgetRequest{ID: ids[0]}); err != nil {
+	if _, err := e.Purge(t.Context(), memory.PurgeRequest{ID: ids[0]}); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "copy.db")
