@@ -241,7 +241,9 @@ func TestEveryConversationOptionActs(t *testing.T) {
 	t.Parallel()
 	left := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[conversationOptions]()) {
-		left[f.Tag.Get("toml")] = true
+		if f.IsExported() {
+			left[f.Tag.Get("toml")] = true
+		}
 	}
 	for _, test := range acts {
 		delete(left, test.key)
