@@ -305,7 +305,7 @@ func TestInvalidFieldsAreNamed(t *testing.T) {
 		{request{Text: "x", Relations: []memory.Relation{{TargetID: "t"}}}, []string{"relations", "a type and a target_id"}},
 		{request{Text: "x", Relations: []memory.Relation{{Type: "\xff", TargetID: "t"}}}, []string{"relations.type", "valid UTF-8"}},
 		{request{Text: "x", Contexts: []string{"\xff"}}, []string{"contexts", "valid UTF-8"}},
-		{request{Text: "x", Extra: map[string]any{"k": math.Inf(1)}}, []string{"metadata", "Inf"}},
+		{request{Text: "x", Extra: map[string]any{"k": math.Inf(1)}}, []string{"extra", "Inf"}},
 		{request{Text: "x", Extra: map[string]any{"text": "another"}}, []string{"extra", `"text"`, "no field of its own"}},
 	} {
 		_, err := e.Remember(t.Context(), test.request)

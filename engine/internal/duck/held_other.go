@@ -10,6 +10,6 @@ func lockFile(*os.File, bool) error { return nil }
 // holder can't tell here.
 func holder(*os.File, bool) string { return "another process" }
 
-// hardLinks and keepOwner leave both as they are.
-func hardLinks(os.FileInfo) int           { return 1 }
-func keepOwner(string, os.FileInfo) error { return nil }
+// HardLinks and KeepOwner leave both as they are.
+func HardLinks(os.FileInfo) int           { return 1 }
+func KeepOwner(string, os.FileInfo) error { return nil }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/mallardmem/mallard/engine/internal/duckfile"
 	"github.com/mallardmem/mallard/engine/internal/fault"
@@ -39,6 +40,7 @@ func CloseUnless(h, next *Held) error {
 
 // FreeName refuses names of files that are there, or that belong to a file: to the own one above all, for which they decide what a crash leaves.
 func FreeName(out, own string) error {
+	removeMisplaced(out)
 	for _, suffix := range []string{"", LogSuffix, SecondLogSuffix, JournalSuffix, WitnessSuffix} {
 		if Exists(out + suffix) {
 			return fmt.Errorf("%w: %s", fault.ErrExists, out+suffix)
@@ -73,28 +75,52 @@ func UnmadeName(path string) string {
 
 // Place gives a file that is made its name, unless there is one of that name: ErrExists.
 func Place(unmade, path string) error {
-	err := os.Link(unmade, path)
-	switch {
-	case errors.Is(err, os.ErrExist):
+	err := renameNew(unmade, path)
+	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%w: %s", fault.ErrExists, path)
-	case err != nil: // a file system without links: the name is taken first
-		taken, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, os.ErrExist) {
-			return fmt.Errorf("%w: %s", fault.ErrExists, path)
-		}
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(taken.Close(), os.Rename(unmade, path)); err != nil {
-			return err
-		}
-	default:
-		if err := os.Remove(unmade); err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	if err := duckfile.SyncFolder(filepath.Dir(path)); err != nil { // what failed is not there
-		return errors.Join(err, Remove(path))
+		gone := Remove(path)
+		if info, err := os.Lstat(path); gone != nil && err == nil {
+			misplaced.Store(path, info)
+		}
+		return errors.Join(err, gone)
 	}
 	return nil
+}
+
+// misplaced has, by their names, the files that Place could neither make sure of nor remove, because the disk failed: they go when the name is wanted again.
+var misplaced sync.Map
+
+// removeMisplaced removes what Place had to leave under a name, if it is that still.
+func removeMisplaced(path string) {
+	left, ok := misplaced.LoadAndDelete(path)
+	if !ok {
+		return
+	}
+	was := left.(os.FileInfo)
+	if now, err := os.Lstat(path); err == nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime()) {
+		if Remove(path) != nil {
+			misplaced.Store(path, was)
+		}
+	}
+}
+
+// linkNew is renameNew where that takes two steps.
+func linkNew(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil {
+		return os.Remove(from)
+	}
+	if errors.Is(err, os.ErrExist) {
+		return err
+	}
+	taken, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // without links the name is taken first
+	if err != nil {
+		return err
+	}
+	return errors.Join(taken.Close(), os.Rename(from, to))
 }
