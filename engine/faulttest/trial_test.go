@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // judges work side by side.
@@ -61,6 +62,7 @@ type trial struct {
 	mu       sync.Mutex
 	sorts    map[string]int
 	same     int
+	heard    int // questions answered, those of all calls of hear
 	examples map[string][]example // of each sort of fault
 }
 
@@ -71,15 +73,25 @@ func newTrial(t *testing.T) *trial {
 	return &trial{t: t, sorts: map[string]int{}, examples: map[string][]example{}}
 }
 
-// hear puts questions to judges, each judge its share in their order.
+// hear puts questions to judges, each judge its share in their order, and says each minute how far they are.
 func (c *trial) hear(questions []question) {
 	var group sync.WaitGroup
+	said := time.Now()
+	heard := func(v verdict, q question) {
+		c.note(q.way(), v, q.replay)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.heard++; time.Since(said) >= time.Minute {
+			said = time.Now()
+			c.t.Logf("%d of %d; sorts so far: %v", c.heard, len(questions), c.sorts)
+		}
+	}
 	for n := range judges {
 		group.Go(func() {
 			var j juror
 			defer j.leave()
 			for _, q := range questions[n*len(questions)/judges : (n+1)*len(questions)/judges] {
-				c.note(q.way(), j.ask(q), q.replay)
+				heard(j.ask(q), q)
 			}
 		})
 	}
