@@ -62,7 +62,7 @@ type trial struct {
 	mu       sync.Mutex
 	sorts    map[string]int
 	same     int
-	heard    int // questions answered, those of all calls of hear
+	heard    int                  // questions answered, those of all calls of hear
 	examples map[string][]example // of each sort of fault
 }
 
