@@ -34,6 +34,8 @@ type Index struct {
 	reserved []int32 // numbers for documents
 	unmarked bool    // the file says that its fts index is stale; false: it may say so
 
+	residence residence
+
 	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
 	Chosen Model        // the file's embedding model; zero: none yet
 	next   Model        // whose vectors RebuildIndex makes, to take the place of Chosen; zero: none
@@ -43,6 +45,7 @@ type Index struct {
 func New(ctx context.Context, file *duck.File, o setup.Options) (*Index, error) {
 	ix := &Index{file: file, opts: o}
 	file.OnRollback(ix.forget)
+	file.OnCommit(ix.aboutToCommit, ix.committed)
 	if err := ix.adoptLanguage(ctx); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ type Document struct {
 	tells          float32
 	noise          bool // a greeting, or the record of a look-up that found nothing
 	Retired        bool // its owner is forgotten: the row stays, the index has nothing of it
+	Hidden         bool // its owner is a memory that is not confirmed: recall passes it over
 	Words          Indexed
 	Vector         []float32 // nil: none
 }
@@ -78,11 +79,17 @@ func (ix *Index) InsertDocuments(ctx context.Context, tx *duck.Write, docs []*Do
 	}
 	ix.file.Size.Add(int64(len(docs)))
 	tx.Written += len(docs)
-	return ix.InsertIndex(ctx, tx, docs)
+	ix.noteWords(docs, false)
+	return ix.insertIndex(ctx, tx, docs)
 }
 
 // InsertIndex writes the words and vectors of documents that are in place.
 func (ix *Index) InsertIndex(ctx context.Context, tx *duck.Write, docs []*Document) error {
+	ix.noteWords(docs, true)
+	return ix.insertIndex(ctx, tx, docs)
+}
+
+func (ix *Index) insertIndex(ctx context.Context, tx *duck.Write, docs []*Document) error {
 	postings, err := ix.postings(ctx, tx, docs)
 	if err != nil {
 		return err
@@ -164,6 +171,7 @@ func (ix *Index) RemoveIndex(ctx context.Context, tx *duck.Write, kind kinds.Kin
 	if _, err := tx.One(ctx, "document_length", []any{&length, &live}, sql.Named("doc_no", docNo)); err != nil || !live {
 		return err
 	}
+	ix.noteGone(docNo)
 	if _, err := tx.Exec(ctx, "postings_delete", sql.Named("doc_no", docNo)); err != nil {
 		return err
 	}
@@ -184,6 +192,7 @@ func (ix *Index) DeleteDocument(ctx context.Context, tx *duck.Write, kind kinds.
 
 // UpdateDocument writes what recall filters by.
 func (ix *Index) UpdateDocument(ctx context.Context, tx *duck.Write, d *Document) error {
+	ix.noteColumns(d)
 	_, err := tx.Exec(ctx, "document_update", sql.Named("doc_no", d.No), sql.Named("scope", d.Scope),
 		sql.Named("category", duck.NullText(d.Category)), sql.Named("tier", duck.NullText(d.Tier)), sql.Named("created_at", d.CreatedAt),
 		sql.Named("valid_from", duck.NullTime(d.ValidFrom)), sql.Named("invalidated_at", duck.NullTime(d.InvalidatedAt)),
@@ -209,6 +218,7 @@ const reserve = 64
 func (ix *Index) forget() {
 	ix.Words.Forget()
 	ix.reserved, ix.unmarked = nil, false
+	ix.rolledBack()
 }
 
 // NextDocNos takes n new numbers. The writer's lock owns the reserve.
@@ -236,6 +246,7 @@ func (ix *Index) Retire(ctx context.Context, tx *duck.Write, kind kinds.Kind, nu
 	if err := ix.Count(ctx, tx, kind, -documents, -length); err != nil {
 		return err
 	}
+	ix.noteGone(numbers...)
 	for _, query := range []string{"postings_retire", "documents_retire"} {
 		if _, err := tx.Exec(ctx, query, sql.Named("doc_nos", numbers)); err != nil {
 			return err

@@ -60,6 +60,7 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 
 // RebuildWords makes documents, terms, surfaces, postings and totals anew.
 func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, err error) {
+	ix.NoteAll()
 	if err := ix.unmarkFTS(ctx, tx); err != nil {
 		return 0, err
 	}

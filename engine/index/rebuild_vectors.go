@@ -54,6 +54,7 @@ func (ix *Index) chooseNext(ctx context.Context, tx *duck.Write, m Model) error 
 	if ix.next != m {
 		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
 	}
+	ix.NoteAll()
 	if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_leftover"), "{table}", m.Table()); err != nil {
 		return err
 	}
@@ -182,6 +183,9 @@ func (ix *Index) insertWanted(ctx context.Context, tx *duck.Write, m Model, docs
 	for i, d := range docs {
 		if wanted[d.No] && now[i] == texts[i] && d.Vector != nil {
 			rows = append(rows, []driver.Value{d.No, d.Vector})
+			if m == ix.Chosen {
+				ix.noteVector(d)
+			}
 		}
 	}
 	return tx.AppendRows(m.Table(), rows)

@@ -385,7 +385,7 @@ func (ms *Store) insertMemories(ctx context.Context, tx *duck.Write, drafts []*d
 func (ms *Store) describe(d *index.Document, m *Memory, docNo int32) {
 	d.No, d.OwnerID, d.Scope, d.Category, d.Tier = docNo, m.ID, m.Scope, string(m.Category), string(m.Tier)
 	d.CreatedAt, d.ValidFrom, d.InvalidatedAt = m.CreatedAt, m.ValidFrom, m.InvalidatedAt
-	d.Retired = !m.RetiredAt.IsZero()
+	d.Retired, d.Hidden = !m.RetiredAt.IsZero(), m.State != Confirmed
 	d.Read(m.Text, ms.index.Analyzer)
 }
 

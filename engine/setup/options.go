@@ -55,6 +55,10 @@ type Options struct {
 	// MemoryLimit of the database in megabytes, LeastMemory or more. It also bounds how many calls read at once; others wait. What does not fit goes
 	// to a temporary folder beside the file. Default DefaultMemory.
 	MemoryLimit int
+	// ResidentMB is how much memory, in megabytes and beside MemoryLimit, the resident index may take: what recall finds documents by, kept by the
+	// process that asks often. It is made at the first recall, in the background. Where it does not fit, and with -1, recall asks the file. Default
+	// DefaultResident.
+	ResidentMB int
 	// Lexical says where the words of a question are looked up. Default PostingsBackend. With FTSBackend, and without FTS, the
 	// extension that DuckDB has installed is loaded, or else fetched from the network.
 	Lexical LexicalBackend
@@ -82,6 +86,9 @@ const (
 	DefaultMemory = 384
 )
 
+// DefaultResident is what ResidentMB is when it is 0.
+const DefaultResident = 512
+
 // WithDefaults is o with every field filled in that has a default.
 func (o Options) WithDefaults() Options {
 	if o.Language == "" {
@@ -89,6 +96,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = DefaultMemory
+	}
+	if o.ResidentMB == 0 {
+		o.ResidentMB = DefaultResident
 	}
 	if o.MaxText == 0 {
 		o.MaxText = 1 << 20
@@ -134,6 +144,9 @@ func (o Options) Validate() error {
 	}
 	if o.MemoryLimit < LeastMemory {
 		errs = append(errs, fault.Invalid("MemoryLimit", o.MemoryLimit, fmt.Sprintf("%d (megabytes) or more", LeastMemory)))
+	}
+	if o.ResidentMB < -1 {
+		errs = append(errs, fault.Invalid("ResidentMB", o.ResidentMB, "megabytes, or -1 for none"))
 	}
 	if o.Wait < 0 {
 		errs = append(errs, fault.Invalid("Wait", o.Wait, "0 or more"))

@@ -61,21 +61,28 @@ func (f *File) WriteThen(ctx context.Context, op string, do func(tx *Write) erro
 	f.Writes++
 	err = f.Conn.writing(ctx, func(tx *Write) error {
 		tx.Written = 0
-		return do(tx)
+		if err := do(tx); err != nil {
+			return err
+		}
+		call(f.about)
+		return nil
 	})
 	if err != nil {
 		f.rolledBack()
 		return fmt.Errorf("%s: %w", op, f.Noted(f.undone(ctx, err)))
 	}
+	call(f.kept)
 	committed()
 	f.keeper.written()
 	return nil
 }
 
 // rolledBack has forgotten what was noted of rows that are not in the file. The caller has the writer's lock.
-func (f *File) rolledBack() {
-	for _, forget := range f.forgets {
-		forget()
+func (f *File) rolledBack() { call(f.forgets) }
+
+func call(all []func()) {
+	for _, do := range all {
+		do()
 	}
 }
 

@@ -350,6 +350,33 @@ func (c *Conn) EachOf(ctx context.Context, of Numbers, name string, scan func(*s
 	return ScanAll(rows, name, scan)
 }
 
+// EachValue is each for rows by the million: the values are as the driver has them, and good until the next row.
+func (c *Conn) EachValue(ctx context.Context, text string, do func(row []driver.Value) error) error {
+	c.step()
+	return c.SQL.Raw(func(raw any) error {
+		queryer, ok := raw.(driver.QueryerContext)
+		if !ok {
+			return fmt.Errorf("unexpected connection %T", raw)
+		}
+		rows, err := queryer.QueryContext(ctx, text, nil)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		row := make([]driver.Value, len(rows.Columns()))
+		for {
+			if err := rows.Next(row); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if err := do(row); err != nil {
+				return err
+			}
+		}
+	})
+}
+
 // One scans the single row of a named query into dest; found is false when there is none.
 func (c *Conn) One(ctx context.Context, name string, dest []any, args ...any) (found bool, err error) {
 	err = c.Each(ctx, name, func(rows *sql.Rows) error {

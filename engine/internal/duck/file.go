@@ -30,6 +30,8 @@ type File struct {
 	Conn    *Conn
 	Writes  int64    // how many were begun
 	forgets []func() // what is done when a write is rolled back, or the database closed
+	about   []func() // what is done before each COMMIT of a write
+	kept    []func() // and after it
 
 	Size atomic.Int64 // documents in the file, about
 }
@@ -70,6 +72,12 @@ func Open(ctx context.Context, path string, o setup.Options) (_ *File, err error
 // OnRollback has forget called whenever a write is rolled back, or the database closed, with the writer's lock: what was noted of rows that are not in
 // the file is to be forgotten. It is set before the first write.
 func (f *File) OnRollback(forget func()) { f.forgets = append(f.forgets, forget) }
+
+// OnCommit has about called as the last thing before each COMMIT of a write, and kept when that is on disk, before anybody else writes; both with the
+// writer's lock. Where the COMMIT fails, what OnRollback was told is called in place of kept. It is set before the first write.
+func (f *File) OnCommit(about, kept func()) {
+	f.about, f.kept = append(f.about, about), append(f.kept, kept)
+}
 
 // Keep notes what was written so far as acknowledged, and checkpoints the file from now on. Whoever opened it calls this when it is ready.
 func (f *File) Keep() error {

@@ -1,0 +1,360 @@
+package index
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/resident"
+	"github.com/mallardmem/mallard/engine/kinds"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// residence is where the resident index is, and what keeps it that of the file.
+type residence struct {
+	// Held for writing from just before a COMMIT until what it brought is in the index, for reading by who wants the file and the index in one state.
+	commits sync.RWMutex
+	now     *resident.Index // nil: there is none; commits protects it
+
+	// The writer's lock owns these.
+	changes    []resident.Change // of the write under way
+	all        bool              // that write changes more than can be told
+	committing bool              // commits is held
+	making     *making           // nil: none is being made
+
+	mu     sync.Mutex
+	begun  bool // somebody has asked for it
+	closed bool
+	stop   context.CancelFunc
+	done   chan struct{} // closed when the one that is being made is there, or given up
+}
+
+// making is a resident index on its way, and what was committed since it was begun.
+type making struct{ changes []resident.Change }
+
+// keeps reports whether somebody wants to know what is written. The caller has the writer's lock.
+func (r *residence) keeps() bool { return r.now != nil || r.making != nil }
+
+// noteWords notes documents that get words; moved: they stand where they stood.
+func (ix *Index) noteWords(docs []*Document, moved bool) {
+	if !ix.residence.keeps() {
+		return
+	}
+	for _, d := range docs {
+		if d.Retired {
+			continue
+		}
+		words := &resident.Words{Hashes: make([]uint64, 0, len(d.Words.Frequency)), TFs: make([]float32, 0, len(d.Words.Frequency))}
+		for term, tf := range d.Words.Frequency {
+			words.Hashes, words.TFs = append(words.Hashes, uint64(ix.Words.hash(term))), append(words.TFs, tf)
+		}
+		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: d.resident(), Words: words, Vector: d.Vector, Moved: moved})
+	}
+}
+
+// noteColumns notes a document whose row changes.
+func (ix *Index) noteColumns(d *Document) {
+	if ix.residence.keeps() {
+		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: d.resident(), Gone: d.Retired})
+	}
+}
+
+// noteGone notes documents that leave.
+func (ix *Index) noteGone(numbers ...int32) {
+	if !ix.residence.keeps() {
+		return
+	}
+	for _, no := range numbers {
+		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: resident.Document{No: no}, Gone: true})
+	}
+}
+
+// noteVector notes a document that gets a vector.
+func (ix *Index) noteVector(d *Document) {
+	if ix.residence.keeps() {
+		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: resident.Document{No: d.No}, Vector: d.Vector, Embedded: true})
+	}
+}
+
+// NoteAll notes that a write changes what can't be told: the resident index is made anew after it.
+func (ix *Index) NoteAll() { ix.residence.all = true }
+
+func (d *Document) resident() resident.Document {
+	return resident.Document{No: d.No, Kind: d.Kind, Scope: d.Scope, Conversation: d.ConversationID, Category: d.Category, Tier: d.Tier, Speaker: d.Speaker,
+		SessionNo: d.Stand.SessionNo, Place: d.Stand.Place, CreatedAt: micros(d.CreatedAt), ValidFrom: micros(d.ValidFrom), InvalidatedAt: micros(d.InvalidatedAt),
+		Length: d.Words.length, Tells: d.tells, Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden}
+}
+
+// micros is a time as the resident index has it; the zero time is none.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return resident.Never
+	}
+	return t.UnixMicro()
+}
+
+// aboutToCommit keeps questions that want the file and the index in one state out until both have what is written.
+func (ix *Index) aboutToCommit() {
+	r := &ix.residence
+	if r.all || len(r.changes) > 0 {
+		r.commits.Lock()
+		r.committing = true
+	}
+}
+
+// committed puts what was written into the index.
+func (ix *Index) committed() {
+	r := &ix.residence
+	if !r.committing {
+		return
+	}
+	switch {
+	case r.all:
+		r.now, r.making = nil, nil
+	default:
+		if r.now != nil {
+			r.now.Apply(r.changes)
+		}
+		if r.making != nil {
+			r.making.changes = append(r.making.changes, r.changes...)
+		}
+	}
+	r.settle()
+}
+
+// rolledBack forgets what was not written. Of a COMMIT that failed nothing is left in the file either.
+func (ix *Index) rolledBack() { ix.residence.settle() }
+
+func (r *residence) settle() {
+	r.changes, r.all = nil, false
+	if r.committing {
+		r.committing = false
+		r.commits.Unlock()
+	}
+}
+
+// Resident calls do with the resident index, while nothing is committed: what the transaction sees from then on is what the index has. Read makes the
+// transaction see its state; it is called before do. Where there is none, ok is false; the first who asks has it made.
+func (ix *Index) Resident(read func() error, do func(*resident.Index) error) (ok bool, err error) {
+	r := &ix.residence
+	r.commits.RLock()
+	defer r.commits.RUnlock()
+	if r.now == nil {
+		ix.wantResident()
+		return false, nil
+	}
+	if err := read(); err != nil {
+		return true, err
+	}
+	return true, do(r.now)
+}
+
+// wantResident has the resident index made, unless somebody has already.
+func (ix *Index) wantResident() {
+	r := &ix.residence
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.begun || r.closed || ix.opts.ResidentMB < 0 {
+		return
+	}
+	r.begun = true
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop, r.done = stop, make(chan struct{})
+	go func() {
+		defer close(r.done)
+		again := ix.makeResident(ctx)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.begun = !again
+	}()
+}
+
+// Close gives the making of the resident index up.
+func (ix *Index) Close() {
+	r := &ix.residence
+	r.mu.Lock()
+	r.closed = true
+	stop, done := r.stop, r.done
+	r.mu.Unlock()
+	if stop != nil {
+		stop()
+		<-done
+	}
+}
+
+// makeResident reads the index from the file as it is now, and brings what is committed meanwhile after it. Where another write made that useless, it
+// is to be made again.
+func (ix *Index) makeResident(ctx context.Context) (again bool) {
+	r, m := &ix.residence, &making{}
+	x, err := ix.readResident(ctx, m)
+	ix.file.Lock(context.WithoutCancel(ctx)) // with the file closed as well: nobody has it then
+	defer ix.file.Unlock()
+	if r.making != m {
+		return err == nil
+	}
+	r.making = nil
+	if err != nil || x == nil {
+		return false
+	}
+	x.Apply(m.changes)
+	r.commits.Lock()
+	r.now = x
+	r.commits.Unlock()
+	return true
+}
+
+// readResident reads a resident index; nil: it would not fit.
+func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index, err error) {
+	if err := ix.file.Lock(ctx); err != nil {
+		return nil, err
+	}
+	unlock := sync.OnceFunc(ix.file.Unlock)
+	defer unlock()
+	leave, err := ix.file.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	c, err := ix.file.NewConnection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	err = c.Reading(ctx, func() error {
+		var documents, postings int64
+		if _, err := c.One(ctx, "resident_size", []any{&documents, &postings}); err != nil {
+			return err
+		}
+		ix.residence.making = m
+		model := ix.Chosen
+		unlock()
+		limit := int64(ix.opts.ResidentMB) << 20
+		if resident.Bytes(documents, postings, 0) > limit {
+			return nil
+		}
+		if resident.Bytes(documents, postings, model.Dims) > limit {
+			model = Model{}
+		}
+		x = resident.New(model.Dims)
+		return loadResident(ctx, c, x)
+	})
+	return x, err
+}
+
+// loadResident fills an index from the file. Rows come by the million: none goes through database/sql.
+func loadResident(ctx context.Context, c *duck.Conn, x *resident.Index) error {
+	err := c.EachValue(ctx, sqlfiles.Query("resident_documents"), func(row []driver.Value) error {
+		l := values{row: row}
+		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(),
+			SessionNo: l.int32(), Place: l.int32(), CreatedAt: l.micros(), ValidFrom: l.micros(), InvalidatedAt: l.micros(), Length: l.float(), Tells: l.float(),
+			Asks: l.bool(), EndsAsking: l.bool(), Hidden: l.bool()}
+		x.Load(&d)
+		return l.err
+	})
+	if err != nil {
+		return fmt.Errorf("query resident_documents: %w", err)
+	}
+	terms := []int32{}
+	err = c.EachValue(ctx, sqlfiles.Query("resident_terms"), func(row []driver.Value) error {
+		l := values{row: row}
+		no, hash := l.int32(), l.hash()
+		if l.err != nil || no < 0 || int(no) > maxTerms {
+			return fmt.Errorf("term %d: %w", no, l.err)
+		}
+		for int(no) >= len(terms) {
+			terms = append(terms, -1)
+		}
+		terms[no] = x.LoadTerm(hash)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("query resident_terms: %w", err)
+	}
+	err = c.EachValue(ctx, sqlfiles.Query("resident_postings"), func(row []driver.Value) error {
+		l := values{row: row}
+		if no := l.int32(); no >= 0 && int(no) < len(terms) && terms[no] >= 0 {
+			x.LoadPosting(terms[no], l.int32(), l.float())
+		}
+		return l.err
+	})
+	if err != nil {
+		return fmt.Errorf("query resident_postings: %w", err)
+	}
+	x.SortPostings()
+	if x.Dims() == 0 {
+		return nil
+	}
+	vector := make([]float32, x.Dims())
+	err = c.EachValue(ctx, sqlfiles.Query("resident_vectors"), func(row []driver.Value) error {
+		l := values{row: row}
+		no := l.int32()
+		if l.vector(vector); l.err == nil {
+			x.LoadVector(no, vector)
+		}
+		return l.err
+	})
+	if err != nil {
+		return fmt.Errorf("query resident_vectors: %w", err)
+	}
+	return nil
+}
+
+// maxTerms bounds the numbers of terms: more would not fit into memory.
+const maxTerms = 1 << 28
+
+// values takes a row apart, column by column; the first that is not of its type is the error.
+type values struct {
+	row []driver.Value
+	at  int
+	err error
+}
+
+// take gives the next value, or the zero value for NULL.
+func take[T any](l *values) (v T) {
+	value := l.row[l.at]
+	l.at++
+	if value == nil {
+		return v
+	}
+	v, ok := value.(T)
+	if !ok && l.err == nil {
+		l.err = fmt.Errorf("column %d is a %T", l.at, value)
+	}
+	return v
+}
+
+func (l *values) int32() int32   { return take[int32](l) }
+func (l *values) text() string   { return take[string](l) }
+func (l *values) float() float32 { return take[float32](l) }
+func (l *values) bool() bool     { return take[bool](l) }
+func (l *values) hash() uint64   { return take[uint64](l) }
+
+// micros gives a time; NULL is never.
+func (l *values) micros() int64 {
+	if l.row[l.at] == nil {
+		l.at++
+		return resident.Never
+	}
+	return take[int64](l)
+}
+
+func (l *values) vector(v []float32) {
+	all := take[[]any](l)
+	if len(all) != len(v) && l.err == nil {
+		l.err = fmt.Errorf("a vector of %d dimensions", len(all))
+	}
+	if l.err != nil {
+		return
+	}
+	for i := range v {
+		f, ok := all[i].(float32)
+		if !ok {
+			l.err = fmt.Errorf("a vector of %T", all[i])
+			return
+		}
+		v[i] = f
+	}
+}

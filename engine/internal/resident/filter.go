@@ -1,0 +1,106 @@
+package resident
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kelindar/bitmap"
+
+	"github.com/mallardmem/mallard/engine/kinds"
+)
+
+// Always is the end of what is not bounded.
+const Always = math.MaxInt64
+
+// Filter says who may answer. A nil list is no restriction, an empty one matches nothing; times are as a Document has them.
+type Filter struct {
+	Kinds                                    []kinds.Kind
+	Scopes, Conversations, Categories, Tiers []string
+	Since, Until                             int64 // from Since (Never: no bound), before Until (Always)
+	AskedAt                                  int64
+	SaidBy                                   int64   // Always: what is dated later than the question takes part as well
+	Tagged                                   []int32 // numbers of documents
+}
+
+// set is which numbers of a column are allowed.
+type set map[uint32]bool
+
+func (n *names) set(texts []string) set {
+	if texts == nil {
+		return nil
+	}
+	all := set{}
+	for _, text := range texts {
+		if no, ok := n.numbers[text]; ok && no != 0 {
+			all[no] = true
+		}
+	}
+	return all
+}
+
+func (s set) has(no uint32) bool { return s == nil || s[no] }
+
+// eligible gives the slots that take part.
+func (x *Index) eligible(f *Filter) bitmap.Bitmap {
+	var found bitmap.Bitmap
+	scopes, categories, tiers := x.names.set(f.Scopes), x.names.set(f.Categories), x.names.set(f.Tiers)
+	var asked [3]bool
+	for _, k := range f.Kinds {
+		asked[kindNo(k)] = true
+	}
+	anyTime := f.Since == Never && f.Until == Always && f.SaidBy == Always
+	allKinds := true
+	for i, of := range x.kinds {
+		allKinds = allKinds && (asked[i] || of.documents == 0)
+	}
+	takesPart := func(slot uint32) bool {
+		c := &x.columns[slot]
+		return asked[c.kind] && scopes.has(c.scope) && categories.has(c.category) && tiers.has(c.tier) && (anyTime && x.plain.Contains(slot) || c.at(f))
+	}
+	switch {
+	case f.Tagged != nil:
+		conversations := x.names.set(f.Conversations)
+		for _, no := range f.Tagged {
+			slot, known := x.slotOf(no)
+			if known && x.live.Contains(uint32(slot)) && conversations.has(x.columns[slot].conversation) && takesPart(uint32(slot)) {
+				found.Set(uint32(slot))
+			}
+		}
+	case f.Conversations != nil:
+		for no := range x.names.set(f.Conversations) {
+			for _, slot := range x.conversations[no] {
+				if x.live.Contains(uint32(slot)) && takesPart(uint32(slot)) {
+					found.Set(uint32(slot))
+				}
+			}
+		}
+	case anyTime && allKinds && scopes == nil && categories == nil && tiers == nil:
+		found = slices.Clone(x.plain)
+		rest := slices.Clone(x.live)
+		rest.AndNot(x.plain)
+		rest.Range(func(slot uint32) {
+			if x.columns[slot].at(f) {
+				found.Set(slot)
+			}
+		})
+	default:
+		found = slices.Clone(x.live)
+		found.Filter(takesPart)
+	}
+	return found
+}
+
+// at reports whether a document takes part at the time of the question.
+func (c *column) at(f *Filter) bool {
+	if c.hidden || c.created < f.Since || f.Until != Always && c.created >= f.Until {
+		return false
+	}
+	if c.kind != memoryNo {
+		return c.created <= f.SaidBy
+	}
+	by := f.AskedAt // what is said to begin later than it was made
+	if c.validFrom <= c.created {
+		by = f.SaidBy
+	}
+	return c.validFrom != Never && c.validFrom <= by && (c.invalidated == Never || c.invalidated > f.AskedAt)
+}

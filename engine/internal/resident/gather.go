@@ -1,0 +1,433 @@
+package resident
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/kelindar/bitmap"
+)
+
+// Term is one of those that are looked up, by its hash: Word is the word that it comes from, Share what it adds to that one's frequency.
+type Term struct {
+	Word  int
+	Hash  uint64
+	Share float64
+}
+
+// Question is what is asked. Its numbers are those of the weights of the same names.
+type Question struct {
+	Filter  Filter
+	Terms   []Term
+	Rarity  *Rarity
+	Vector  []float32 // of unit length; nil: by words alone
+	Pool    int       // how many each channel gives
+	Whole   int       // everybody is a candidate where there are no more
+	K1, B   float64
+	Near    float64
+	Far     float64
+	Session bool // sessions are scored too
+}
+
+// Found is a candidate with its signals before they are scored; what is not known is NaN.
+type Found struct {
+	No, SessionNo, Place  int32
+	Conversation, Speaker string
+	Asks, EndsAsking      bool
+	Tells                 float32
+	Cosine                float64 // own
+	NearCosine            float64 // with the neighbours
+	Raw                   float64 // BM25, with the neighbours
+	SessionRaw            float64 // of the session
+	SaidAt                int64   // since when it is true, or when it was said
+}
+
+// How many vectors are looked at closely: where no more take part all of them, else those whose signs are nearest.
+const (
+	fewVectors   = 4000
+	firstVectors = 2000
+	shareVectors = 250 // one in so many, where that is more
+)
+
+// Gather finds the candidates and their signals, as the query recall_gather does.
+func (x *Index) Gather(q *Question) []Found {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	among := x.eligible(&q.Filter)
+	g := &gathering{Index: x, q: q, among: among, steps: []step{{0, 1}}, seats: map[int32][]seat{}}
+	if q.Near > 0 {
+		g.steps = append(g.steps, step{-1, q.Near}, step{1, q.Near})
+	}
+	if q.Far > 0 {
+		g.steps = append(g.steps, step{-2, q.Far}, step{2, q.Far})
+	}
+	g.listen()
+	g.choose()
+	g.hear()
+	return g.describe()
+}
+
+// gathering is one question on its way.
+type gathering struct {
+	*Index
+	q     *Question
+	among bitmap.Bitmap
+	steps []step
+	hits  []hit // of terms that some document has
+	// By session, those that take part, in order of their places.
+	seats      map[int32][]seat
+	candidates []int32 // slots
+	around     []int32 // slots of candidates and of their neighbours, ascending
+	heard      [][]note
+	sessionRaw map[int32]float64
+}
+
+// step is how far a neighbour is, and what share of it counts.
+type step struct {
+	by    int32
+	share float64
+}
+
+type seat struct{ place, slot int32 }
+
+// hit is a term with its postings.
+type hit struct {
+	word     int
+	share    float64
+	postings []posting
+}
+
+// note is how often a word stands in a document.
+type note struct {
+	word int
+	tf   float64
+}
+
+// listen looks the terms up.
+func (g *gathering) listen() {
+	for _, t := range g.q.Terms {
+		if list := g.of(t.Hash); len(list) > 0 && t.Share > 0 {
+			g.hits = append(g.hits, hit{t.Word, t.Share, list})
+		}
+	}
+}
+
+// bm25 is the macro of that name.
+func bm25(idf, tf, length, average, k1, b float64) float64 {
+	return idf * tf * (k1 + 1) / (tf + k1*(1-b+b*length/average))
+}
+
+// choose finds the candidates: the pool of each channel, or everybody, with their neighbours.
+func (g *gathering) choose() {
+	var pool []int32
+	if n := g.among.Count(); n <= g.q.Whole {
+		g.among.Range(func(slot uint32) { pool = append(pool, int32(slot)) })
+	} else {
+		pool = append(g.byWords(), g.byVector(n)...)
+	}
+	slices.Sort(pool)
+	pool = slices.Compact(pool)
+	chosen := map[int32]bool{}
+	for _, slot := range pool {
+		c := &g.columns[slot]
+		for _, s := range g.steps {
+			for _, n := range g.at(c.session, c.place+s.by) {
+				if !chosen[n.slot] {
+					chosen[n.slot] = true
+					g.candidates = append(g.candidates, n.slot)
+				}
+			}
+		}
+	}
+	for _, slot := range g.candidates {
+		c := &g.columns[slot]
+		for _, s := range g.steps {
+			for _, n := range g.at(c.session, c.place+s.by) {
+				g.around = append(g.around, n.slot)
+			}
+		}
+	}
+	slices.Sort(g.around)
+	g.around = slices.Compact(g.around)
+}
+
+// at gives who of a session takes part and stands at a place.
+func (g *gathering) at(session, place int32) []seat {
+	all, ok := g.seats[session]
+	if !ok {
+		slots, several := g.sessions[session]
+		if !several {
+			if slot, known := g.slotOf(session); known {
+				slots = []int32{slot}
+			}
+		}
+		for _, slot := range slots {
+			if c := &g.columns[slot]; c.session == session && g.among.Contains(uint32(slot)) {
+				all = append(all, seat{c.place, slot})
+			}
+		}
+		slices.SortFunc(all, func(a, b seat) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.slot, b.slot)) })
+		g.seats[session] = all
+	}
+	from, _ := slices.BinarySearchFunc(all, place, func(s seat, place int32) int { return cmp.Compare(s.place, place) })
+	to := from
+	for to < len(all) && all[to].place == place {
+		to++
+	}
+	return all[from:to]
+}
+
+// scores are those of all slots, zero between two questions.
+var scores = sync.Pool{New: func() any { return new([]float64) }}
+
+// byWords gives the best by BM25.
+func (g *gathering) byWords() []int32 {
+	q := g.q
+	kept := scores.Get().(*[]float64)
+	defer scores.Put(kept)
+	if len(*kept) < len(g.columns) {
+		*kept = make([]float64, len(g.columns)+len(g.columns)/4)
+	}
+	score, touched := *kept, []int32{}
+	for _, h := range g.hits {
+		var idf [3]float64
+		for kind := range idf {
+			idf[kind] = q.Rarity.IDF(h.word, uint8(kind))
+		}
+		for _, p := range h.postings {
+			if !g.among.Contains(uint32(p.slot)) {
+				continue
+			}
+			c := &g.columns[p.slot]
+			if score[p.slot] == 0 {
+				touched = append(touched, p.slot)
+			}
+			score[p.slot] += bm25(idf[c.kind], h.share*float64(p.tf), float64(c.length), q.Rarity.average[c.kind], q.K1, q.B)
+		}
+	}
+	best := g.best(touched, func(slot int32) float64 { return score[slot] })
+	for _, slot := range touched {
+		score[slot] = 0
+	}
+	return best
+}
+
+// best gives the slots with the highest scores, of equal ones the first by number.
+func (g *gathering) best(slots []int32, score func(int32) float64) []int32 {
+	n := min(g.q.Pool, len(slots))
+	order := func(a, b int32) int {
+		return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(g.columns[a].no, g.columns[b].no))
+	}
+	if len(slots) > 4*n {
+		slots = top(slots, n, order)
+	}
+	slices.SortFunc(slots, order)
+	return slots[:n]
+}
+
+// top gives the n first in an order, in none: a heap whose root is the last of them.
+func top(slots []int32, n int, order func(a, b int32) int) []int32 {
+	if n == 0 {
+		return nil
+	}
+	heap := slices.Clone(slots[:n])
+	down := func(i int) {
+		for {
+			last := i
+			for child := 2*i + 1; child <= 2*i+2 && child < n; child++ {
+				if order(heap[child], heap[last]) > 0 {
+					last = child
+				}
+			}
+			if last == i {
+				return
+			}
+			heap[i], heap[last] = heap[last], heap[i]
+			i = last
+		}
+	}
+	for i := n/2 - 1; i >= 0; i-- {
+		down(i)
+	}
+	for _, slot := range slots[n:] {
+		if order(slot, heap[0]) < 0 {
+			heap[0] = slot
+			down(0)
+		}
+	}
+	return heap
+}
+
+// byVector gives the best by cosine.
+func (g *gathering) byVector(n int) []int32 {
+	v := &g.vectors
+	if g.q.Vector == nil || v.dims != len(g.q.Vector) {
+		return nil
+	}
+	slots := make([]int32, 0, n)
+	g.among.Range(func(slot uint32) {
+		if v.scales[slot] != 0 {
+			slots = append(slots, int32(slot))
+		}
+	})
+	if len(slots) > fewVectors {
+		slots = g.nearest(slots, max(firstVectors, 20*g.q.Pool, len(slots)/shareVectors))
+	}
+	cosines := make(map[int32]float64, len(slots))
+	for _, slot := range slots {
+		cosines[slot] = v.cosine(slot, g.q.Vector)
+	}
+	return g.best(slots, func(slot int32) float64 { return cosines[slot] })
+}
+
+// nearest gives at least the n whose signs differ least from those of the question.
+func (g *gathering) nearest(slots []int32, n int) []int32 {
+	if n >= len(slots) {
+		return slots
+	}
+	v := &g.vectors
+	signs := make([]uint64, v.words)
+	sketch(g.q.Vector, signs)
+	distances, counts := make([]uint16, len(slots)), make([]int, v.dims+1)
+	for i, slot := range slots {
+		d := v.distance(int(slot), signs)
+		distances[i] = uint16(d)
+		counts[d]++
+	}
+	within, sum := 0, 0
+	for ; sum < n && within <= v.dims; within++ {
+		sum += counts[within]
+	}
+	near := make([]int32, 0, sum)
+	for i, slot := range slots {
+		if int(distances[i]) < within {
+			near = append(near, slot)
+		}
+	}
+	return near
+}
+
+// hear notes which words stand in the documents around, and what they make of the sessions.
+func (g *gathering) hear() {
+	g.heard = make([][]note, len(g.around))
+	for _, h := range g.hits {
+		each(g.around, h.postings, func(i int, tf float32) { g.heard[i] = append(g.heard[i], note{h.word, h.share * float64(tf)}) })
+	}
+	if !g.q.Session {
+		return
+	}
+	type key struct {
+		session int32
+		word    int
+		kind    uint8
+	}
+	sessions := map[int32]bool{}
+	for _, slot := range g.candidates {
+		sessions[g.columns[slot].session] = true
+	}
+	all := []int32{}
+	for session := range sessions {
+		for _, s := range g.seats[session] {
+			all = append(all, s.slot)
+		}
+	}
+	slices.Sort(all)
+	sums := map[key]float64{}
+	for _, h := range g.hits {
+		each(all, h.postings, func(i int, tf float32) {
+			c := &g.columns[all[i]]
+			sums[key{c.session, h.word, c.kind}] += h.share * float64(tf)
+		})
+	}
+	g.sessionRaw = map[int32]float64{}
+	for k, tf := range sums {
+		g.sessionRaw[k.session] += bm25(g.q.Rarity.IDF(k.word, k.kind), tf, 1, 1, g.q.K1, 0)
+	}
+}
+
+// each meets those of some slots, ascending, that a term stands in.
+func each(slots []int32, postings []posting, do func(i int, tf float32)) {
+	at := 0
+	for i, slot := range slots {
+		for step := 1; at < len(postings) && postings[at].slot < slot; { // in strides that double, then by halves
+			if next := at + step; next < len(postings) && postings[next].slot < slot {
+				at, step = next, 2*step
+				continue
+			}
+			rest := postings[at:min(at+step+1, len(postings))]
+			found, _ := slices.BinarySearchFunc(rest, slot, func(p posting, slot int32) int { return cmp.Compare(p.slot, slot) })
+			at += found
+			break
+		}
+		if at < len(postings) && postings[at].slot == slot {
+			do(i, postings[at].tf)
+		}
+	}
+}
+
+// describe gives the candidates with their signals.
+func (g *gathering) describe() []Found {
+	q := g.q
+	wide := 1 + 2*q.Near + 2*q.Far
+	cosines := make([]float64, len(g.around))
+	for i, slot := range g.around {
+		if cosines[i] = math.NaN(); q.Vector != nil && g.vectors.has(slot) {
+			cosines[i] = g.vectors.cosine(slot, q.Vector)
+		}
+	}
+	type sum struct {
+		word int
+		kind uint8
+		tf   float64
+	}
+	found := make([]Found, 0, len(g.candidates))
+	var words []sum
+	for _, slot := range g.candidates {
+		c := &g.columns[slot]
+		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker],
+			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(), SessionRaw: math.NaN(),
+			SaidAt: c.validFrom}
+		if c.validFrom == Never {
+			f.SaidAt = c.created
+		}
+		words = words[:0]
+		var length, near, shares float64
+		for _, s := range g.steps {
+			for _, n := range g.at(c.session, c.place+s.by) {
+				i, _ := slices.BinarySearch(g.around, n.slot)
+				of := &g.columns[n.slot]
+				length += s.share * float64(of.length)
+				if cosine := cosines[i]; !math.IsNaN(cosine) {
+					near += s.share * cosine
+					shares += s.share
+					if n.slot == slot {
+						f.Cosine = cosine
+					}
+				}
+				for _, note := range g.heard[i] {
+					at := slices.IndexFunc(words, func(w sum) bool { return w.word == note.word && w.kind == of.kind })
+					if at < 0 {
+						at = len(words)
+						words = append(words, sum{note.word, of.kind, 0})
+					}
+					words[at].tf += s.share * note.tf
+				}
+			}
+		}
+		if shares > 0 {
+			f.NearCosine = near / shares
+		}
+		for i, w := range words {
+			if i == 0 {
+				f.Raw = 0
+			}
+			f.Raw += bm25(q.Rarity.IDF(w.word, w.kind), w.tf, length, q.Rarity.average[w.kind]*wide, q.K1, q.B)
+		}
+		if raw, ok := g.sessionRaw[c.session]; ok {
+			f.SessionRaw = raw
+		}
+		found = append(found, f)
+	}
+	return found
+}

@@ -1,0 +1,292 @@
+package resident
+
+import (
+	"math"
+	"sync"
+
+	"github.com/kelindar/bitmap"
+
+	"github.com/mallardmem/mallard/engine/kinds"
+)
+
+// Never is the time of what has none.
+const Never = math.MinInt64
+
+// Document is what is known of a document beside its words and its vector. Times are microseconds since 1970, or Never.
+type Document struct {
+	No                                           int32
+	Kind                                         kinds.Kind
+	Scope, Conversation, Category, Tier, Speaker string // empty: none
+	SessionNo, Place                             int32
+	CreatedAt, ValidFrom, InvalidatedAt          int64
+	Length, Tells                                float32
+	Asks, EndsAsking                             bool
+	Hidden                                       bool // its owner is there, and not to be recalled
+}
+
+// Words are the terms of a document by their hashes, and how often each stands in it, weighted.
+type Words struct {
+	Hashes []uint64
+	TFs    []float32
+}
+
+// Index is what is known of all documents.
+type Index struct {
+	mu sync.RWMutex
+
+	slots   []int32 // by number of the document, its slot and 1; 0: none
+	columns []column
+	live    bitmap.Bitmap // slots that are somebody's
+	plain   bitmap.Bitmap // of those, what takes part in every question that restricts nothing, whenever that is asked
+	dead    int
+
+	names         names              // of scopes, conversations, categories, tiers and speakers
+	conversations map[uint32][]int32 // slots in their order, by the name of the conversation
+	sessions      map[int32][]int32  // slots of sessions with more than one document, by the session's number
+	kinds         [3]total
+
+	terms    map[uint64]int32 // by hash, the place in postings
+	postings [][]posting
+	posted   int
+
+	vectors vectors
+}
+
+// column is a row of the columns, in the order that keeps it small.
+type column struct {
+	created, validFrom, invalidated int64
+	no, session, place              int32
+	length, tells                   float32
+	scope, conversation             uint32
+	category, tier, speaker         uint32
+	kind                            uint8
+	asks, endsAsking, hidden        bool
+}
+
+// total counts the live documents of a kind.
+type total struct {
+	documents int64
+	length    float64
+}
+
+// posting is a term in the document of a slot.
+type posting struct {
+	slot int32
+	tf   float32
+}
+
+// New gives an empty index for vectors of so many dimensions; 0: for none.
+func New(dims int) *Index {
+	return &Index{names: names{numbers: map[string]uint32{"": 0}, texts: []string{""}}, conversations: map[uint32][]int32{},
+		sessions: map[int32][]int32{}, terms: map[uint64]int32{}, vectors: vectors{dims: dims, words: (dims + 63) / 64}}
+}
+
+// Dims is of how many dimensions its vectors are.
+func (x *Index) Dims() int { return x.vectors.dims }
+
+// names are texts by number.
+type names struct {
+	numbers map[string]uint32
+	texts   []string
+}
+
+func (n *names) number(text string) uint32 {
+	no, ok := n.numbers[text]
+	if !ok {
+		no = uint32(len(n.texts))
+		text = string([]byte(text)) // it may be a piece of something long
+		n.numbers[text] = no
+		n.texts = append(n.texts, text)
+	}
+	return no
+}
+
+// Change is one of what a write does. Where Words is set the document gets a new slot with them and with Vector; else only its columns change. Of one
+// that is Moved, only the words and what can change are told: it stays where it stood in the talk.
+type Change struct {
+	Document Document
+	Words    *Words
+	Vector   []float32 // nil: none
+	Moved    bool
+	Gone     bool // it has left
+	Embedded bool // only the vector is new
+}
+
+// Apply puts what was committed in place, all at once.
+func (x *Index) Apply(changes []Change) {
+	if len(changes) == 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range changes {
+		x.apply(&changes[i])
+	}
+}
+
+func (x *Index) apply(c *Change) {
+	slot, known := x.slotOf(c.Document.No)
+	switch {
+	case c.Gone:
+		if known {
+			x.kill(slot)
+		}
+	case c.Embedded:
+		if known && x.live.Contains(uint32(slot)) {
+			x.vectors.set(slot, c.Vector)
+		}
+	case c.Words == nil:
+		if known && x.live.Contains(uint32(slot)) {
+			x.change(slot, &c.Document)
+		}
+	default:
+		d := c.Document
+		if known {
+			if c.Moved {
+				was := &x.columns[slot]
+				d.Conversation, d.Speaker, d.SessionNo, d.Place = x.names.texts[was.conversation], x.names.texts[was.speaker], was.session, was.place
+			}
+			x.kill(slot)
+		}
+		x.put(&d, c.Words, c.Vector)
+	}
+}
+
+func (x *Index) slotOf(no int32) (slot int32, known bool) {
+	if no < 0 || int(no) >= len(x.slots) || x.slots[no] == 0 {
+		return 0, false
+	}
+	return x.slots[no] - 1, true
+}
+
+// put gives a document a slot.
+func (x *Index) put(d *Document, words *Words, vector []float32) {
+	slot := int32(len(x.columns))
+	for int(d.No) >= len(x.slots) {
+		x.slots = append(x.slots, 0)
+	}
+	x.slots[d.No] = slot + 1
+	x.columns = append(x.columns, column{kind: kindNo(d.Kind), no: d.No, session: d.SessionNo, place: d.Place,
+		conversation: x.names.number(d.Conversation), speaker: x.names.number(d.Speaker)})
+	x.live.Set(uint32(slot))
+	x.fill(slot, d)
+	if c := x.columns[slot].conversation; c != 0 {
+		x.conversations[c] = append(x.conversations[c], slot)
+	}
+	x.sit(slot)
+	for i, hash := range words.Hashes {
+		term := x.LoadTerm(hash)
+		x.postings[term] = append(x.postings[term], posting{slot, words.TFs[i]})
+	}
+	x.posted += len(words.Hashes)
+	x.vectors.add(vector)
+}
+
+// sit puts a slot beside the others of its session. The first of a session is not there before the second comes.
+func (x *Index) sit(slot int32) {
+	c := &x.columns[slot]
+	all, ok := x.sessions[c.session]
+	if !ok {
+		if c.no == c.session {
+			return
+		}
+		if first, known := x.slotOf(c.session); known && x.columns[first].session == c.session {
+			all = append(all, first)
+		}
+	}
+	x.sessions[c.session] = append(all, slot)
+}
+
+// fill writes the columns that can change, and counts the slot in.
+func (x *Index) fill(slot int32, d *Document) {
+	c := &x.columns[slot]
+	c.created, c.validFrom, c.invalidated = d.CreatedAt, d.ValidFrom, d.InvalidatedAt
+	c.length, c.tells, c.asks, c.endsAsking, c.hidden = d.Length, d.Tells, d.Asks, d.EndsAsking, d.Hidden
+	c.scope, c.category, c.tier = x.names.number(d.Scope), x.names.number(d.Category), x.names.number(d.Tier)
+	x.kinds[c.kind].documents++
+	x.kinds[c.kind].length += float64(c.length)
+	if c.plain() {
+		x.plain.Set(uint32(slot))
+	} else {
+		x.plain.Remove(uint32(slot))
+	}
+}
+
+// plain reports whether a document takes part whenever a question is asked.
+func (c *column) plain() bool {
+	return !c.hidden && (c.kind != memoryNo || c.validFrom != Never && c.validFrom <= c.created && c.invalidated == Never)
+}
+
+// change writes the columns of a live slot anew.
+func (x *Index) change(slot int32, d *Document) {
+	x.uncount(slot)
+	x.fill(slot, d)
+}
+
+func (x *Index) uncount(slot int32) {
+	c := &x.columns[slot]
+	x.kinds[c.kind].documents--
+	x.kinds[c.kind].length -= float64(c.length)
+}
+
+// kill takes a slot out.
+func (x *Index) kill(slot int32) {
+	if !x.live.Contains(uint32(slot)) {
+		return
+	}
+	x.uncount(slot)
+	x.live.Remove(uint32(slot))
+	x.plain.Remove(uint32(slot))
+	x.dead++
+}
+
+// Worn reports whether so many slots are dead that the index should be made anew.
+func (x *Index) Worn() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.dead > 1000 && x.dead > len(x.columns)/4
+}
+
+// Size is what an index holds.
+type Size struct {
+	Documents int
+	Vectors   int
+	Bytes     int64 // about
+}
+
+// Size tells how large the index is.
+func (x *Index) Size() Size {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return Size{len(x.columns) - x.dead, x.vectors.count, x.bytes()}
+}
+
+// What parts of the index take beside what they hold, in bytes.
+const (
+	columnBytes = 96 // with the slot, and the places in sets
+	termBytes   = 56 // with the place in the map
+)
+
+func (x *Index) bytes() int64 {
+	return Bytes(int64(len(x.columns)), int64(x.posted), x.vectors.dims) + int64(len(x.terms))*termBytes
+}
+
+// Bytes is about how much an index of so many documents and postings takes, with vectors of so many dimensions.
+func Bytes(documents, postings int64, dims int) int64 {
+	v := vectors{dims: dims, words: (dims + 63) / 64}
+	return documents*(columnBytes+int64(v.bytes())) + postings*8
+}
+
+const memoryNo = 0
+
+// kindNo numbers the kinds as kinds.All does.
+func kindNo(k kinds.Kind) uint8 {
+	for i, kind := range allKinds {
+		if kind == k {
+			return uint8(i)
+		}
+	}
+	return memoryNo
+}
+
+var allKinds = kinds.All()

@@ -1,0 +1,70 @@
+package resident
+
+import (
+	"math"
+
+	"github.com/kelindar/bitmap"
+)
+
+// Rarity is how rare the words of a question are: in how many documents of each kind each stands, of how many, and how long these are on average.
+type Rarity struct {
+	Documents  [][3]int64 // by word
+	Population [3]int64
+	average    [3]float64
+}
+
+// IDF is the rarity of a word in a kind (Robertson and Sparck Jones, smoothed): the macro idf.
+func (r *Rarity) IDF(word int, kind uint8) float64 {
+	n, of := float64(r.Documents[word][kind]), float64(r.Population[kind])
+	return math.Log((of-n+0.5)/(n+0.5) + 1)
+}
+
+// Count finds out how rare words are, given by the hash of their terms: among those that take part, or where f is nil among all documents of a kind.
+func (x *Index) Count(hashes []uint64, f *Filter) *Rarity {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	r := &Rarity{Documents: make([][3]int64, len(hashes))}
+	among := x.live
+	if f == nil {
+		for i, of := range x.kinds {
+			r.Population[i] = of.documents
+			if of.documents > 0 {
+				r.average[i] = of.length / float64(of.documents)
+			}
+		}
+	} else {
+		among = x.eligible(f)
+		r.populate(x, among)
+	}
+	for word, hash := range hashes {
+		for _, p := range x.of(hash) {
+			if among.Contains(uint32(p.slot)) {
+				r.Documents[word][x.columns[p.slot].kind]++
+			}
+		}
+	}
+	return r
+}
+
+func (r *Rarity) populate(x *Index, among bitmap.Bitmap) {
+	var length [3]float64
+	among.Range(func(slot uint32) {
+		c := &x.columns[slot]
+		r.Population[c.kind]++
+		length[c.kind] += float64(c.length)
+	})
+	for i, n := range r.Population {
+		if n > 0 {
+			r.average[i] = length[i] / float64(n)
+		}
+	}
+}
+
+// of gives the postings of a term.
+func (x *Index) of(hash uint64) []posting {
+	term, ok := x.terms[hash]
+	if !ok {
+		return nil
+	}
+	return x.postings[term]
+}

@@ -1,0 +1,22 @@
+-- What the resident index is filled from.
+
+-- name: resident_size
+SELECT (SELECT count(*) FROM documents WHERE live), (SELECT count(*) FROM postings);
+
+-- name: resident_documents
+-- What takes part in recall, and whether its owner is passed over.
+SELECT d.doc_no, d.kind::VARCHAR, d.scope, d.conversation_id, d.category, d.tier, d.speaker, d.session_no, d.place, epoch_us(d.created_at),
+    epoch_us(d.valid_from), epoch_us(d.invalidated_at), d.length, d.tells, d.asks, d.ends_asking, coalesce(m.state <> 'confirmed', false) AS hidden
+FROM documents AS d
+LEFT JOIN memories AS m USING (doc_no)
+WHERE d.live
+ORDER BY d.doc_no;
+
+-- name: resident_terms
+SELECT term_no, hash FROM terms;
+
+-- name: resident_postings
+SELECT term_no, doc_no, tf FROM postings;
+
+-- name: resident_vectors
+SELECT doc_no, v FROM vectors;
