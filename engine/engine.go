@@ -110,6 +110,7 @@ func (e *Engine) Close() error {
 		detached = errors.Join(detached, end())
 	}
 	e.attached = nil
+	e.index.Close()
 	if err := errors.Join(detached, e.file.Close()); err != nil {
 		return fmt.Errorf("close %s: %w", e.file.Path(), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -24,6 +25,8 @@ type residence struct {
 	all        bool              // that write changes more than can be told
 	committing bool              // commits is held
 	making     *making           // nil: none is being made
+
+	off atomic.Bool // nobody is given it
 
 	mu     sync.Mutex
 	begun  bool // somebody has asked for it
@@ -140,6 +143,9 @@ func (r *residence) settle() {
 // transaction see its state; it is called before do. Where there is none, ok is false; the first who asks has it made.
 func (ix *Index) Resident(read func() error, do func(*resident.Index) error) (ok bool, err error) {
 	r := &ix.residence
+	if r.off.Load() {
+		return false, nil
+	}
 	r.commits.RLock()
 	defer r.commits.RUnlock()
 	if r.now == nil {
@@ -170,6 +176,39 @@ func (ix *Index) wantResident() {
 		defer r.mu.Unlock()
 		r.begun = !again
 	}()
+}
+
+// AskFile has recalls ask the file, as if there were no resident index: for comparisons.
+func (ix *Index) AskFile(alone bool) { ix.residence.off.Store(alone) }
+
+// AwaitResident has the resident index made and waits for it. It is false where there will be none.
+func (ix *Index) AwaitResident(ctx context.Context) (ready bool, err error) {
+	r := &ix.residence
+	for {
+		ready, err = ix.Resident(func() error { return nil }, func(*resident.Index) error { return nil })
+		if ready || err != nil {
+			return ready, err
+		}
+		r.mu.Lock()
+		begun, done := r.begun, r.done
+		r.mu.Unlock()
+		if done == nil {
+			return false, nil
+		}
+		select {
+		case <-done:
+			if begun {
+				r.mu.Lock()
+				begun = r.begun
+				r.mu.Unlock()
+				if begun { // given up
+					return false, nil
+				}
+			}
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 // Close gives the making of the resident index up.

@@ -23,6 +23,9 @@ func hashOf(word string) wordHash {
 	return wordHash(binary.LittleEndian.Uint64(sum[8:]))
 }
 
+// WordHash is what a term is found by.
+func WordHash(term string) uint64 { return uint64(hashOf(term)) }
+
 // wordCache knows the numbers of terms and how they are written, as far as they were met. The writer's lock owns it.
 type wordCache struct {
 	terms    map[wordHash]int32

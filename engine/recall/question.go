@@ -30,6 +30,9 @@ type question struct {
 	vector  []float32
 	periods []text.Period
 	rarity  func(word string) float64 // 0 to 1; nil: unknown
+	counted []askedTerm               // whose rarity is asked; their words are numbered as they stand
+	asked   []askedTerm               // these, and then the terms of related words
+	byWords bool                      // not by the vector alone
 }
 
 // Dates in a question without a year may mean any of these years.
@@ -185,49 +188,65 @@ func lowered(tags []string) []string {
 	return lower
 }
 
+// askedTerm is a term that is looked up: word numbers the question's words, share is what it adds to that word's frequency; 0: it is only counted.
+type askedTerm struct {
+	word  int32
+	term  string
+	share float64
+}
+
 // count finds out how rare the words of the question are; all of them, or only those that are looked up. A word that no document
 // has says the most.
 func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	q := &r.question
-	words, terms, shares := []int32{}, []string{}, []float64{}
-	add := func(term string, share float64) {
-		words, terms, shares = append(words, int32(len(words))), append(terms, term), append(shares, share)
-	}
 	for _, term := range q.terms {
-		add(term, 1)
+		q.asked = append(q.asked, askedTerm{int32(len(q.asked)), term, 1})
 	}
 	if r.weights.Rarity && !r.lexicalOnly() {
 		for _, term := range q.others {
-			add(term, 0)
+			q.asked = append(q.asked, askedTerm{int32(len(q.asked)), term, 0})
 		}
 	}
-	if len(words) == 0 {
+	if len(q.asked) == 0 {
 		return nil
 	}
-	if err := AskTerms(c, words, terms, shares); err != nil {
-		return err
+	q.counted = slices.Clone(q.asked)
+	documents, population := r.countResident()
+	if documents == nil {
+		var err error
+		if documents, population, err = r.countFile(ctx, c); err != nil {
+			return err
+		}
+	}
+	idf := func(n float64) float64 { return math.Log(1 + (population-n+0.5)/(n+0.5)) }
+	q.rarity = func(word string) float64 {
+		return min(max(idf(documents[q.termOf[word]])/idf(0), 0), 1)
+	}
+	return nil
+}
+
+// countFile counts in the file: in how many documents each term stands, of how many.
+func (r *recall) countFile(ctx context.Context, c *duck.Conn) (documents map[string]float64, population float64, err error) {
+	q := &r.question
+	if err := askTerms(c, q.counted); err != nil {
+		return nil, 0, err
 	}
 	if _, err := c.ExecTemp(ctx, "recall_count_words"); err != nil {
-		return err
+		return nil, 0, err
 	}
-	documents := map[string]float64{} // by term
-	var population float64
-	err := c.Each(ctx, "recall_rarity", func(rows *sql.Rows) error {
+	documents = map[string]float64{}
+	err = c.Each(ctx, "recall_rarity", func(rows *sql.Rows) error {
 		var word int
 		var n, of float64
 		err := rows.Scan(&word, &n, &of)
 		if word < 0 {
 			population = of
 		} else {
-			documents[terms[word]] = n
+			documents[q.counted[word].term] = n
 		}
 		return err
 	})
-	idf := func(n float64) float64 { return math.Log(1 + (population-n+0.5)/(n+0.5)) }
-	q.rarity = func(word string) float64 {
-		return min(max(idf(documents[q.termOf[word]])/idf(0), 0), 1)
-	}
-	return err
+	return documents, population, err
 }
 
 // AskTerms puts terms into the table that the index is asked from.
@@ -235,6 +254,14 @@ func AskTerms(c *duck.Conn, words []int32, terms []string, shares []float64) err
 	rows := make([][]driver.Value, len(terms))
 	for i := range terms {
 		rows[i] = []driver.Value{words[i], terms[i], shares[i]}
+	}
+	return c.AppendTemp("asked_terms", rows...)
+}
+
+func askTerms(c *duck.Conn, asked []askedTerm) error {
+	rows := make([][]driver.Value, len(asked))
+	for i, t := range asked {
+		rows[i] = []driver.Value{t.word, t.term, t.share}
 	}
 	return c.AppendTemp("asked_terms", rows...)
 }
@@ -270,14 +297,24 @@ func (r *recall) embed(ctx context.Context) error {
 	return nil
 }
 
-// ask puts related words and the vector beside what is asked, and fetches what only the backend fts has.
-func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
-	byWords := len(q.terms) > 0 && r.result.Mode != VectorMode
-	if byWords {
-		if words, terms, shares := q.related(r); len(words) > 0 {
-			if err := AskTerms(c, words, terms, shares); err != nil {
-				return err
-			}
+// relate adds the terms of related words to those that are asked.
+func (q *question) relate(r *recall) {
+	if q.byWords = len(q.terms) > 0 && r.result.Mode != VectorMode; q.byWords {
+		q.asked = append(q.asked, q.related(r)...)
+	}
+}
+
+// gatherFile has the file find the candidates, by the words and the vector that stand in the connection's tables.
+func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) error {
+	q := &r.question
+	if r.rarity != nil { // the resident index had counted them, and is gone since
+		if _, _, err := r.countFile(ctx, c); err != nil {
+			return err
+		}
+	}
+	if q.byWords {
+		if err := askTerms(c, q.asked[len(q.counted):]); err != nil {
+			return err
 		}
 		ready, notice, err := r.recaller.index.FTSReady(ctx, c)
 		if err != nil {
@@ -297,7 +334,16 @@ func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
 			return err
 		}
 	}
-	return c.AppendTemp("asked_vector", []driver.Value{append([]float32{}, q.vector...), byWords, r.chance()})
+	if err := r.askVector(c); err != nil {
+		return err
+	}
+	_, err := c.ExecTemp(ctx, "recall_gather")
+	return err
+}
+
+// askVector puts the vector beside what is asked.
+func (r *recall) askVector(c *duck.Conn) error {
+	return c.AppendTemp("asked_vector", []driver.Value{append([]float32{}, r.question.vector...), r.question.byWords, r.chance()})
 }
 
 // allChance is more than any cosine: without a model, what has no word, in its session neither, is there by chance.
@@ -337,9 +383,9 @@ func (q *question) dated(word string) bool {
 
 // related gives the terms of related words, each with the number of the word that it is related to and its share in that word's
 // frequency: the square of their cosine, as far as the weights let it.
-func (q *question) related(r *recall) (words []int32, terms []string, shares []float64) {
+func (q *question) related(r *recall) (all []askedTerm) {
 	if r.weights.Related == 0 || r.recaller.opts.Related == nil {
-		return nil, nil, nil
+		return nil
 	}
 	for i, source := range q.sources {
 		if q.rarity(source) < commonest || q.dated(source) {
@@ -351,11 +397,10 @@ func (q *question) related(r *recall) (words []int32, terms []string, shares []f
 			for _, token := range r.recaller.index.Analyzer.QueryTokens(source + " " + other) { // beside a word that counts, one that does not is dropped
 				if !seen[token.Term] { // nearest first
 					seen[token.Term] = true
-					words, terms = append(words, int32(i)), append(terms, token.Term)
-					shares = append(shares, r.weights.Related*float64(cosines[j])*float64(cosines[j]))
+					all = append(all, askedTerm{int32(i), token.Term, r.weights.Related * float64(cosines[j]) * float64(cosines[j])})
 				}
 			}
 		}
 	}
-	return words, terms, shares
+	return all
 }

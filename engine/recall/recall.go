@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/setup"
@@ -45,6 +46,7 @@ type recall struct {
 	question      question
 	tags          []string
 	at            time.Time
+	rarity        *resident.Rarity // nil: counted in the file
 	candidates    []Candidate
 	gathered      gathered
 }
@@ -124,17 +126,22 @@ func (r *recall) settled() bool {
 func (r *recall) gather(ctx context.Context, c *duck.Conn) error {
 	r.step = "gather"
 	start := time.Now()
-	if err := r.question.ask(ctx, c, r); err != nil {
+	r.question.relate(r)
+	var all gathered
+	found, err := r.gatherResident(ctx, c)
+	if err == nil && !found {
+		err = r.gatherFile(ctx, c)
+	}
+	if err != nil {
 		return err
 	}
-	var all gathered
-	var err error
 	r.candidates, err = duck.List(ctx, c, "recall_candidates", func(rows *sql.Rows, v *Candidate) error {
 		return rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,
 			&v.ReplyScore, &v.Tells, &v.Asks, &v.Fused, duck.TextOf(&v.Dropped), &all.candidates, &all.vector, &all.lexical, &all.lowest, &all.highest,
 			&all.byChance, &all.lowestLeft, &all.highestLeft)
 	})
 	r.gathered = all
+	r.result.Trace.Resident = found
 	r.result.Trace.gathered(all, time.Since(start))
 	return err
 }

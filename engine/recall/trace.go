@@ -14,6 +14,7 @@ type Trace struct {
 	Terms        []string      `json:"terms,omitempty"`         // what the index was asked
 	Tags         []string      `json:"tags,omitempty"`
 	Dates        []text.Period `json:"dates,omitempty"` // that the query names
+	Resident     bool          `json:"resident,omitempty"` // the resident index found the candidates, not the file
 	Stages       []Stage       `json:"stages"`
 	Drops        []Drop        `json:"drops"` // largest first
 	Duration     time.Duration `json:"duration_ns"`

@@ -20,6 +20,10 @@ CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUB
 CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN, chance DOUBLE);
 CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
 CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
+-- Candidates as they were gathered, by the file or by the resident index: what is said of the question's words in and around each, and what is known of it.
+CREATE OR REPLACE TEMP TABLE found (
+    doc_no INTEGER, session_no INTEGER, place INTEGER, conversation_id VARCHAR, speaker VARCHAR, asks BOOLEAN, ends_asking BOOLEAN, tells FLOAT,
+    cosine DOUBLE, near_cosine DOUBLE, raw DOUBLE, session_raw DOUBLE, said_at TIMESTAMP);
 CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
 -- Candidates in their order; a cosine that is NULL could not be known, dropped is the stage that did so before.
 CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE, dropped VARCHAR);
@@ -33,6 +37,7 @@ DELETE FROM temp.main.asked_conversations;
 DELETE FROM temp.main.asked_terms;
 DELETE FROM temp.main.asked_vector;
 DELETE FROM temp.main.word_rarity;
+DELETE FROM temp.main.found;
 DELETE FROM temp.main.shown;
 
 -- name: recall_clear_rest
@@ -77,3 +82,7 @@ UPDATE temp.main.asking SET fts = true;
 
 -- name: setting_list
 SELECT name, value::VARCHAR FROM settings WHERE starts_with(name, $prefix) ORDER BY name;
+
+-- name: recall_see
+-- Has the transaction see the file as it is now.
+FROM settings LIMIT 1;

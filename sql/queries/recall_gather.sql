@@ -76,10 +76,11 @@ SELECT -1, kind, documents, documents, 0, average_length FROM population;
 -- Of each word of the question, over all kinds.
 SELECT word, sum(documents)::DOUBLE, sum(population)::DOUBLE FROM temp.main.word_rarity GROUP BY word;
 
--- name: recall_candidates
--- Gathers the documents that may answer the question, gives each its signals and joins these into one score, fused. Every
--- document is scored with its neighbours: what was said up to two places before and after it, in the same session. What is dated after
--- now was written under a clock that ran ahead; it takes part, but a memory that is said to begin later than it was made does not.
+-- name: recall_gather
+-- Gathers the documents that may answer the question, with what is known of each before it is scored. Every document is looked at with its
+-- neighbours: what was said up to two places before and after it, in the same session. What is dated after now was written under a clock that ran ahead;
+-- it takes part, but a memory that is said to begin later than it was made does not.
+INSERT INTO temp.main.found
 WITH within AS (  -- who takes part
     SELECT d.*
     FROM documents AS d
@@ -209,20 +210,24 @@ sessions AS (
           WHERE w.session > 0
           GROUP BY h.session_no, h.word, h.idf, w.k1)
     GROUP BY session_no
-),
+)
+SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.asks, d.ends_asking, d.tells, b.cosine, b.near_cosine, l.raw, s.raw,
+    coalesce(d.valid_from, d.created_at)
+FROM candidates AS c
+JOIN documents AS d USING (doc_no)
+JOIN blended AS b USING (doc_no)
+LEFT JOIN lexical AS l USING (doc_no)
+LEFT JOIN sessions AS s ON s.session_no = c.session_no;
 
--- Signals, each from 0 to 1.
-described AS MATERIALIZED (
-    SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.asks, d.ends_asking, d.tells, b.cosine, b.near_cosine, l.raw, s.raw AS session_raw,
+-- name: recall_candidates
+-- Gives the candidates in found their signals, each from 0 to 1, and joins these into one score, fused.
+WITH described AS MATERIALIZED (
+    SELECT f.* EXCLUDE (said_at),
         CASE WHEN w.date > 0 AND q.froms <> [] THEN list_max(list_transform(list_zip(q.froms, q.untils),
-            lambda period: date_fit(coalesce(d.valid_from, d.created_at), period[1], period[2], w.date_days))) END AS date_score
-    FROM candidates AS c
+            lambda period: date_fit(f.said_at, period[1], period[2], w.date_days))) END AS date_score
+    FROM temp.main.found AS f
     CROSS JOIN temp.main.asking AS q
     CROSS JOIN temp.main.weighing AS w
-    JOIN documents AS d USING (doc_no)
-    JOIN blended AS b USING (doc_no)
-    LEFT JOIN lexical AS l USING (doc_no)
-    LEFT JOIN sessions AS s ON s.session_no = c.session_no
 ),
 named AS (
     SELECT s.conversation_id, any_value(s.speaker) AS speaker

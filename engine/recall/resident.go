@@ -1,0 +1,130 @@
+package recall
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/resident"
+	"github.com/mallardmem/mallard/engine/setup"
+)
+
+// byResident reports whether the resident index may answer, where there is one. An explanation asks the file for more than that finds, tags
+// are looked for in the texts, and the extension has an index of its own.
+func (r *recall) byResident() bool {
+	return !r.query.explains() && len(r.tags) == 0 && r.recaller.opts.Lexical == setup.PostingsBackend
+}
+
+// filter says who may answer.
+func (r *recall) filter() *resident.Filter {
+	q := r.query
+	f := &resident.Filter{Kinds: q.Kinds, Scopes: r.scopes, Conversations: r.conversations, Categories: texts(q.Categories), Tiers: texts(q.Tiers),
+		Since: resident.Never, Until: resident.Always, AskedAt: r.at.UnixMicro(), SaidBy: resident.Always}
+	for _, bound := range []struct {
+		at *int64
+		by time.Time
+	}{{&f.Since, q.Since}, {&f.Until, q.Until}, {&f.SaidBy, q.AsOf}} {
+		if !bound.by.IsZero() {
+			*bound.at = duck.UTC(bound.by).UnixMicro()
+		}
+	}
+	return f
+}
+
+// texts gives a list as texts; nil stays nil.
+func texts[T ~string](all []T) []string {
+	if all == nil {
+		return nil
+	}
+	list := make([]string, len(all))
+	for i, v := range all {
+		list[i] = string(v)
+	}
+	return list
+}
+
+// countResident counts in the resident index, as countFile does in the file; nil: it can't.
+func (r *recall) countResident() (documents map[string]float64, population float64) {
+	if !r.byResident() {
+		return nil, 0
+	}
+	asked := r.question.counted
+	hashes := make([]uint64, len(asked))
+	for i, t := range asked {
+		hashes[i] = index.WordHash(t.term)
+	}
+	var among *resident.Filter
+	if r.weights.Counted == "asked" {
+		among = r.filter()
+	}
+	r.recaller.index.Resident(func() error { return nil }, func(x *resident.Index) error {
+		r.rarity = x.Count(hashes, among)
+		return nil
+	})
+	if r.rarity == nil {
+		return nil, 0
+	}
+	documents = map[string]float64{}
+	for i, of := range r.rarity.Documents {
+		documents[asked[i].term] = float64(of[0] + of[1] + of[2])
+	}
+	for _, n := range r.rarity.Population {
+		population += float64(n)
+	}
+	return documents, population
+}
+
+// errNoVectors is that the resident index has no vectors of the file's model, or none at all.
+var errNoVectors = errors.New("no vectors")
+
+// gatherResident has the resident index find the candidates; ok is false where it can't.
+func (r *recall) gatherResident(ctx context.Context, c *duck.Conn) (ok bool, err error) {
+	q, w := &r.question, r.weights
+	if !r.byResident() || len(q.counted) > 0 && r.rarity == nil {
+		return false, nil
+	}
+	asked := &resident.Question{Filter: *r.filter(), Rarity: r.rarity, Vector: q.vector, Pool: max(w.Pool, 2*r.query.Limit), Whole: w.Whole,
+		K1: w.K1, B: w.B, Near: w.Near, Far: w.Far, Session: w.Session > 0}
+	if q.byWords {
+		for _, t := range q.asked {
+			asked.Terms = append(asked.Terms, resident.Term{Word: int(t.word), Hash: index.WordHash(t.term), Share: t.share})
+		}
+	}
+	var found []resident.Found
+	see := func() error { return c.Each(ctx, "recall_see", func(*sql.Rows) error { return nil }) }
+	ok, err = r.recaller.index.Resident(see, func(x *resident.Index) error {
+		if q.vector == nil || x.Dims() == len(q.vector) {
+			found = x.Gather(asked)
+			return nil
+		}
+		return errNoVectors
+	})
+	if errors.Is(err, errNoVectors) {
+		return false, nil
+	}
+	if !ok || err != nil {
+		return ok, err
+	}
+	rows := make([][]driver.Value, len(found))
+	for i, f := range found {
+		rows[i] = []driver.Value{f.No, f.SessionNo, f.Place, duck.NullText(f.Conversation), duck.NullText(f.Speaker), f.Asks, f.EndsAsking, f.Tells,
+			known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.SessionRaw), time.UnixMicro(f.SaidAt).UTC()}
+	}
+	if err := c.AppendTemp("found", rows...); err != nil {
+		return true, err
+	}
+	return true, r.askVector(c)
+}
+
+// known is a number, or NULL.
+func known(f float64) driver.Value {
+	if math.IsNaN(f) {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,141 @@
+package recall_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
+)
+
+// bothWays asks the resident index and the file, and compares what they answer.
+func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
+	t.Helper()
+	x := enginetest.Index(e)
+	if ready, err := x.AwaitResident(t.Context()); !ready || err != nil {
+		t.Fatalf("resident index: %t, %v", ready, err)
+	}
+	resident, err := e.Recall(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.AskFile(true)
+	defer x.AskFile(false)
+	file, err := e.Recall(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !resident.Trace.Resident || file.Trace.Resident {
+		t.Fatalf("%q: the resident index answered: %t, and then: %t", q.Text, resident.Trace.Resident, file.Trace.Resident)
+	}
+	if len(resident.Hits) != len(file.Hits) {
+		t.Errorf("%+v: %d hits, in the file %d", q, len(resident.Hits), len(file.Hits))
+	}
+	score := map[string]recall.Candidate{}
+	for _, h := range file.Hits {
+		score[h.ID] = h.Signals
+	}
+	for i, h := range resident.Hits {
+		want, known := score[h.ID]
+		if !known {
+			t.Errorf("%+v: hit %d, %s, is none in the file", q, i, h.ID)
+			continue
+		}
+		if i < len(file.Hits) && file.Hits[i].ID != h.ID && math.Abs(file.Hits[i].Score-h.Score) > 3e-4 {
+			t.Errorf("%+v: hit %d is %s with %v, in the file %s with %v", q, i, h.ID, h.Score, file.Hits[i].ID, file.Hits[i].Score)
+		}
+		got, wanted := signalsOf(h.Signals), signalsOf(want)
+		for name, v := range wanted {
+			tolerance := 1e-6
+			if q.Mode != recall.LexicalMode && slices.Contains([]string{"cosine", "near cosine", "vector", "reply", "fused"}, name) {
+				tolerance = 3e-4 // of the model's few dimensions 16 bits each
+			}
+			if math.Abs(got[name]-v) > tolerance {
+				t.Errorf("%+v: %s of %s: %v, in the file %v", q, name, h.ID, got[name], v)
+			}
+		}
+		if h.Text != "" && h.Kind == "" {
+			t.Errorf("%+v: hit %+v", q, h)
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// TestResidentAnswersAsTheFile: random questions with random weights find the same, with the same signals, while memories and messages are
+// written, changed, replaced and forgotten.
+func TestResidentAnswersAsTheFile(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(14, 1))
+	e, _ := randomTalk(t, rng)
+	ids := []string{}
+	memories, err := e.List(t.Context(), memory.ListRequest{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range memories {
+		ids = append(ids, m.ID)
+	}
+	words := func() string {
+		return enginetest.Sentence(rng)
+	}
+	writes := map[string]func() error{
+		"remember": func() error {
+			m, err := e.Remember(t.Context(), memory.RememberRequest{Text: words(), SourceSession: fmt.Sprint("noted ", rng.IntN(6))})
+			if err == nil {
+				ids = append(ids, m.ID)
+			}
+			return err
+		},
+		"append": func() error {
+			_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(5)), Messages: []conversation.Message{{Text: words(), Speaker: "Teo"}, {Text: words() + "?"}}})
+			return err
+		},
+		"update": func() error {
+			u := memory.UpdateRequest{ID: ids[rng.IntN(len(ids))]}
+			text, scope, state := words(), []string{"global", "user:ines"}[rng.IntN(2)], memory.States()[rng.IntN(3)]
+			for _, set := range []func(){func() { u.Text = &text }, func() { u.Scope = &scope }, func() { u.State = &state }} {
+				if rng.IntN(2) == 0 {
+					set()
+				}
+			}
+			_, err := e.Update(t.Context(), u)
+			return err
+		},
+		"forget": func() error {
+			n := rng.IntN(len(ids))
+			_, err := e.Forget(t.Context(), memory.ForgetRequest{ID: ids[n]})
+			ids = slices.Delete(ids, n, n+1)
+			return err
+		},
+		"supersede": func() error {
+			_, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: ids[rng.IntN(len(ids))], By: memory.RememberRequest{Text: words()}})
+			return err
+		},
+	}
+	for n := range 200 {
+		q := randomQuestion(rng)
+		if rng.IntN(4) > 0 {
+			q.Weights = randomWeights(rng)
+			if rng.IntN(3) == 0 {
+				q.Weights.Whole, q.Weights.Pool = 0, 10
+				q.Limit = 5
+			}
+		}
+		bothWays(t, e, q)
+		for name, write := range writes { // in any order
+			if rng.IntN(4) == 0 {
+				if err := write(); err != nil {
+					t.Logf("%d %s: %v", n, name, err)
+				}
+			}
+		}
+	}
+}
