@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,8 +29,13 @@ type phaseRun struct {
 }
 
 func (r *phaseRun) open(ctx context.Context) (*engine.Engine, float64, error) {
+	return r.openWith(ctx, engine.Options{})
+}
+
+func (r *phaseRun) openWith(ctx context.Context, o engine.Options) (*engine.Engine, float64, error) {
 	began := time.Now()
-	e, err := engine.Open(ctx, r.file, engine.Options{Embedder: r.config.Embedder})
+	o.Embedder = r.config.Embedder
+	e, err := engine.Open(ctx, r.file, o)
 	return e, milliseconds(time.Since(began)), err
 }
 
@@ -71,45 +77,99 @@ func (r *phaseRun) load(ctx context.Context) error {
 	return err
 }
 
-// measure opens a closed file, recalls, writes live, and recalls from an index that now has a part in the order of writing.
+// measure opens a closed file, recalls in both ways, writes live, and recalls from an index that now has a part in the order of writing.
 func (r *phaseRun) measure(ctx context.Context) error {
-	e, took, err := r.open(ctx)
+	p := &r.report
+	e, took, err := r.openWith(ctx, engine.Options{ResidentMB: -1})
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	r.report.OpenMs = took
+	p.OpenMs = took
 	first, err := r.recall(ctx, e, r.hybrid(0))
 	if err != nil {
 		return err
 	}
-	r.report.HybridFirst = milliseconds(first)
-	p := &r.report
-	for _, sort := range []struct {
-		name     string
-		query    func(i int) recall.Query
-		p50, p99 *float64
-	}{
-		{"hybrid recalls", r.hybrid, &p.HybridP50, &p.HybridP99},
-		{"hybrid recalls in a scope", r.hybridScope, &p.HybridScopeP50, &p.HybridScopeP99},
-		{"lexical recalls", r.lexical, &p.LexicalP50, &p.LexicalP99},
-		{"lexical recalls of unknown words", r.lexicalMiss, &p.LexicalMissP50, &p.LexicalMissP99},
-		{"vector recalls", r.vector, &p.VectorP50, &p.VectorP99},
-	} {
-		if err := r.recalls(ctx, e, sort.name, sort.query, sort.p50, sort.p99); err != nil {
-			return err
+	p.HybridFirst = milliseconds(first)
+	inFile, err := r.allSorts(ctx, e, &p.InFile)
+	if err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	if e, _, err = r.open(ctx); err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := r.awaitResident(ctx, e); err != nil {
+		return err
+	}
+	resident, err := r.allSorts(ctx, e, &p.RecallTimes)
+	if err != nil {
+		return err
+	}
+	agreeing := 0
+	for i, ids := range resident {
+		if slices.Equal(ids, inFile[i]) {
+			agreeing++
 		}
 	}
+	p.Agreement = float64(agreeing) / float64(len(resident))
 	if err := r.remembers(ctx, e); err != nil {
 		return err
 	}
-	if err := r.recalls(ctx, e, "lexical recalls after live writes", r.lexical, &p.LexicalUnclusteredP50, &p.LexicalUnclusteredP99); err != nil {
+	if _, err := r.recalls(ctx, e, "lexical recalls after live writes", r.lexical, &p.LexicalUnclusteredP50, &p.LexicalUnclusteredP99); err != nil {
 		return err
 	}
 	if p.PeakMB, err = peakMemory(); err != nil {
 		return err
 	}
 	return e.Close()
+}
+
+// awaitResident asks until the resident index answers.
+func (r *phaseRun) awaitResident(ctx context.Context, e *engine.Engine) error {
+	began := time.Now()
+	for {
+		result, err := e.Recall(ctx, recall.Query{Text: "ready?", Mode: recall.LexicalMode})
+		if err != nil {
+			return err
+		}
+		if result.Trace.Resident {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.report.ResidentReadyMs = milliseconds(time.Since(began))
+	stats, err := e.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	r.report.ResidentMB = float64(stats.Resident.Bytes) / megabyte
+	return nil
+}
+
+// allSorts asks all sorts of questions and gives the ids of the hits of each.
+func (r *phaseRun) allSorts(ctx context.Context, e *engine.Engine, t *RecallTimes) (hits [][]string, err error) {
+	for _, sort := range []struct {
+		name     string
+		query    func(i int) recall.Query
+		p50, p99 *float64
+	}{
+		{"hybrid recalls", r.hybrid, &t.HybridP50, &t.HybridP99},
+		{"hybrid recalls in a scope", r.hybridScope, &t.HybridScopeP50, &t.HybridScopeP99},
+		{"lexical recalls", r.lexical, &t.LexicalP50, &t.LexicalP99},
+		{"lexical recalls of unknown words", r.lexicalMiss, &t.LexicalMissP50, &t.LexicalMissP99},
+		{"vector recalls", r.vector, &t.VectorP50, &t.VectorP99},
+	} {
+		found, err := r.recalls(ctx, e, sort.name, sort.query, sort.p50, sort.p99)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, found...)
+	}
+	return hits, nil
 }
 
 func (r *phaseRun) question(i int) (text, scope string) {
@@ -140,21 +200,27 @@ func (r *phaseRun) vector(i int) recall.Query {
 	return recall.Query{Text: text, Mode: recall.VectorMode}
 }
 
-// recalls asks one sort of questions and notes the middle and the slowest hundredth.
-func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) recall.Query, p50, p99 *float64) error {
+// recalls asks one sort of questions, notes the middle and the slowest hundredth, and gives the ids of the hits of each.
+func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) recall.Query, p50, p99 *float64) (hits [][]string, err error) {
 	times := make([]time.Duration, 0, r.config.Queries)
 	for i := -warmUps; i < r.config.Queries; i++ {
-		took, err := r.recall(ctx, e, query(i+warmUps))
+		began := time.Now()
+		result, err := e.Recall(ctx, query(i+warmUps))
+		took := time.Since(began)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if i >= 0 {
-			times = append(times, took)
+			ids := make([]string, len(result.Hits))
+			for n, h := range result.Hits {
+				ids[n] = h.ID
+			}
+			times, hits = append(times, took), append(hits, ids)
 			r.config.Progress(name, i+1, r.config.Queries)
 		}
 	}
 	*p50, *p99 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 99))
-	return nil
+	return hits, nil
 }
 
 func (r *phaseRun) recall(ctx context.Context, e *engine.Engine, q recall.Query) (time.Duration, error) {

@@ -47,6 +47,16 @@ var Migrations = sync.OnceValue(func() []Migration {
 	return all
 })
 
+// Macros is the text that makes all macros and types anew.
+var Macros = sync.OnceValue(func() string {
+	var b strings.Builder
+	for _, name := range names("macros") {
+		b.WriteString(read(name))
+		b.WriteByte('\n')
+	}
+	return b.String()
+})
+
 // Definitions is the text that makes all macros, types and views anew, and its hash.
 func Definitions() (text, sum string) {
 	var b strings.Builder

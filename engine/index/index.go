@@ -52,8 +52,17 @@ type Document struct {
 	noise          bool // a greeting, or the record of a look-up that found nothing
 	Retired        bool // its owner is forgotten: the row stays, the index has nothing of it
 	Hidden         bool // its owner is a memory that is not confirmed: recall passes it over
+	Use            Use
 	Words          Indexed
 	Vector         []float32 // nil: none
+}
+
+// Use is what ranking wants to know of a memory: until when it is true, and how it was used.
+type Use struct {
+	ValidUntil, LastAccessedAt time.Time
+	Importance, Confidence     float64
+	AccessCount                int32
+	TemporalType               string
 }
 
 // Analyse takes the fields of a document apart. It needs no lock.

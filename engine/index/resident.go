@@ -88,7 +88,9 @@ func (ix *Index) NoteAll() { ix.residence.all = true }
 func (d *Document) resident() resident.Document {
 	return resident.Document{No: d.No, Kind: d.Kind, Scope: d.Scope, Conversation: d.ConversationID, Category: d.Category, Tier: d.Tier, Speaker: d.Speaker,
 		SessionNo: d.Stand.SessionNo, Place: d.Stand.Place, CreatedAt: micros(d.CreatedAt), ValidFrom: micros(d.ValidFrom), InvalidatedAt: micros(d.InvalidatedAt),
-		Length: d.Words.length, Tells: d.tells, Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden}
+		Length: d.Words.length, Tells: d.tells, Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden,
+		Characters: d.characters, Noise: d.noise, Use: resident.Use{ValidUntil: micros(d.Use.ValidUntil), LastAccessedAt: micros(d.Use.LastAccessedAt),
+			Importance: d.Use.Importance, Confidence: d.Use.Confidence, AccessCount: d.Use.AccessCount, TemporalType: d.Use.TemporalType}}
 }
 
 // micros is a time as the resident index has it; the zero time is none.
@@ -176,6 +178,26 @@ func (ix *Index) wantResident() {
 		defer r.mu.Unlock()
 		r.begun = !again
 	}()
+}
+
+// ResidentState says whether recall has a resident index, and what that holds.
+type ResidentState struct {
+	Ready     bool  `json:"ready"`
+	Documents int   `json:"documents,omitempty"`
+	Vectors   int   `json:"vectors,omitempty"`
+	Bytes     int64 `json:"bytes,omitempty"` // about
+}
+
+// ResidentState says how far the resident index is.
+func (ix *Index) ResidentState() ResidentState {
+	r := &ix.residence
+	r.commits.RLock()
+	defer r.commits.RUnlock()
+	if r.now == nil {
+		return ResidentState{}
+	}
+	size := r.now.Size()
+	return ResidentState{true, size.Documents, size.Vectors, size.Bytes}
 }
 
 // AskFile has recalls ask the file, as if there were no resident index: for comparisons.
@@ -289,7 +311,8 @@ func loadResident(ctx context.Context, c *duck.Conn, x *resident.Index) error {
 		l := values{row: row}
 		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(),
 			SessionNo: l.int32(), Place: l.int32(), CreatedAt: l.micros(), ValidFrom: l.micros(), InvalidatedAt: l.micros(), Length: l.float(), Tells: l.float(),
-			Asks: l.bool(), EndsAsking: l.bool(), Hidden: l.bool()}
+			Asks: l.bool(), EndsAsking: l.bool(), Hidden: l.bool(), Characters: l.int32(), Noise: l.bool(),
+			Use: resident.Use{ValidUntil: l.micros(), Importance: l.double(), Confidence: l.double(), AccessCount: l.int32(), LastAccessedAt: l.micros(), TemporalType: l.text()}}
 		x.Load(&d)
 		return l.err
 	})
@@ -365,11 +388,12 @@ func take[T any](l *values) (v T) {
 	return v
 }
 
-func (l *values) int32() int32   { return take[int32](l) }
-func (l *values) text() string   { return take[string](l) }
-func (l *values) float() float32 { return take[float32](l) }
-func (l *values) bool() bool     { return take[bool](l) }
-func (l *values) hash() uint64   { return take[uint64](l) }
+func (l *values) int32() int32    { return take[int32](l) }
+func (l *values) text() string    { return take[string](l) }
+func (l *values) float() float32  { return take[float32](l) }
+func (l *values) double() float64 { return take[float64](l) }
+func (l *values) bool() bool      { return take[bool](l) }
+func (l *values) hash() uint64    { return take[uint64](l) }
 
 // micros gives a time; NULL is never.
 func (l *values) micros() int64 {

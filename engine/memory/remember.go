@@ -385,6 +385,8 @@ func (ms *Store) insertMemories(ctx context.Context, tx *duck.Write, drafts []*d
 func (ms *Store) describe(d *index.Document, m *Memory, docNo int32) {
 	d.No, d.OwnerID, d.Scope, d.Category, d.Tier = docNo, m.ID, m.Scope, string(m.Category), string(m.Tier)
 	d.CreatedAt, d.ValidFrom, d.InvalidatedAt = m.CreatedAt, m.ValidFrom, m.InvalidatedAt
+	d.Use = index.Use{ValidUntil: m.ValidUntil, LastAccessedAt: m.LastAccessedAt, Importance: m.Importance, Confidence: m.Confidence,
+		AccessCount: int32(m.AccessCount), TemporalType: m.TemporalType}
 	d.Retired, d.Hidden = !m.RetiredAt.IsZero(), m.State != Confirmed
 	d.Read(m.Text, ms.index.Analyzer)
 }

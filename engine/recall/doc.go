@@ -26,9 +26,14 @@ type Recaller struct {
 	index  *index.Index
 	scopes *scope.Registry
 	opts   setup.Options
+
+	ranking duck.Private
 }
 
 // New gives what recalls from a file.
 func New(file *duck.File, x *index.Index, scopes *scope.Registry, o setup.Options) *Recaller {
-	return &Recaller{file: file, index: x, scopes: scopes, opts: o}
+	return &Recaller{file: file, index: x, scopes: scopes, opts: o, ranking: duck.Private{Tables: "rank_tables"}}
 }
+
+// Close ends what ranks. Nobody recalls any more.
+func (rc *Recaller) Close() error { return rc.ranking.Close() }

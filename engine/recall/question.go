@@ -14,6 +14,7 @@ import (
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
@@ -110,9 +111,6 @@ func (r *recall) ask(ctx context.Context, c *duck.Conn) (err error) {
 		r.question.periods = text.Dates(q.Text, r.at)
 		r.result.Trace.Dates = r.question.periods
 	}
-	if err := r.askTable(ctx, c); err != nil {
-		return err
-	}
 	r.step = "rarity"
 	return r.count(ctx, c)
 }
@@ -128,6 +126,7 @@ func (r *recall) findConversations(ctx context.Context, c *duck.Conn) error {
 	for i, name := range q.Conversations {
 		rows[i] = []driver.Value{name}
 	}
+	duck.Kept[recallTables](c).asked = true
 	if err := c.AppendTemp("asked_conversations", rows...); err != nil {
 		return err
 	}
@@ -151,10 +150,8 @@ func (r *recall) findConversations(ctx context.Context, c *duck.Conn) error {
 // askTable fills the table asking.
 func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 	q := r.query
-	froms, untils := []time.Time{}, []time.Time{}
-	for _, p := range r.occurrences() {
-		froms, untils = append(froms, duck.UTC(p.From)), append(untils, duck.UTC(p.Until))
-	}
+	froms, untils := r.periods()
+	duck.Kept[recallTables](c).asked = true
 	if err := weigh(ctx, c, r.weights); err != nil {
 		return err
 	}
@@ -165,7 +162,7 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 		}
 	}
 	return c.AppendTemp("asking", []driver.Value{
-		r.at, duck.OrTime(duck.UTC(q.AsOf), duck.Year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)), int64(r.offers()),
+		r.at, duck.OrTime(duck.UTC(q.AsOf), duck.Year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)),
 		duck.FilterArg(q.Kinds), duck.FilterArg(r.scopes), duck.FilterArg(r.conversations), duck.FilterArg(q.Categories), duck.FilterArg(q.Tiers), len(r.tags) > 0, false,
 		duck.OrTime(duck.UTC(q.Since), duck.Year1), duck.OrTime(duck.UTC(q.Until), duck.Year10000), append([]string{}, r.question.words...), froms, untils,
 	})
@@ -177,6 +174,15 @@ func (r *recall) occurrences() (all []text.Period) {
 		all = append(all, p.Occurrences(r.at.AddDate(-yearsBack, 0, 0), r.at.AddDate(yearsAhead, 0, 0))...)
 	}
 	return all
+}
+
+// periods are the occurrences, as they stand in the tables.
+func (r *recall) periods() (froms, untils []time.Time) {
+	froms, untils = []time.Time{}, []time.Time{}
+	for _, p := range r.occurrences() {
+		froms, untils = append(froms, duck.UTC(p.From)), append(untils, duck.UTC(p.Until))
+	}
+	return froms, untils
 }
 
 // lowered gives tags as the statement compares them: in lower case.
@@ -207,12 +213,9 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 			q.asked = append(q.asked, askedTerm{int32(len(q.asked)), term, 0})
 		}
 	}
-	if len(q.asked) == 0 {
-		return nil
-	}
 	q.counted = slices.Clone(q.asked)
-	documents, population := r.countResident()
-	if documents == nil {
+	documents, population, ok := r.countResident()
+	if !ok {
 		var err error
 		if documents, population, err = r.countFile(ctx, c); err != nil {
 			return err
@@ -225,9 +228,13 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	return nil
 }
 
-// countFile counts in the file: in how many documents each term stands, of how many.
+// countFile puts the question into the connection's tables and counts in the file: in how many documents each term stands, of how many.
 func (r *recall) countFile(ctx context.Context, c *duck.Conn) (documents map[string]float64, population float64, err error) {
 	q := &r.question
+	r.rarity, r.asksFile = nil, true
+	if err := r.askTable(ctx, c); err != nil || len(q.counted) == 0 {
+		return nil, 0, err
+	}
 	if err := askTerms(c, q.counted); err != nil {
 		return nil, 0, err
 	}
@@ -307,7 +314,7 @@ func (q *question) relate(r *recall) {
 // gatherFile has the file find the candidates, by the words and the vector that stand in the connection's tables.
 func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) error {
 	q := &r.question
-	if r.rarity != nil { // the resident index had counted them, and is gone since
+	if !r.asksFile { // the resident index had counted them, and is gone since
 		if _, _, err := r.countFile(ctx, c); err != nil {
 			return err
 		}
@@ -337,7 +344,37 @@ func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) error {
 	if err := r.askVector(c); err != nil {
 		return err
 	}
-	_, err := c.ExecTemp(ctx, "recall_gather")
+	var err error
+	r.found, err = duck.List(ctx, c, "recall_gather", scanFound)
+	return err
+}
+
+// scanFound reads a row of the query recall_gather.
+func scanFound(rows *sql.Rows, f *resident.Found) error {
+	times := []struct {
+		is   sql.NullInt64
+		into *int64
+	}{{into: &f.CreatedAt}, {into: &f.ValidFrom}, {into: &f.Use.ValidUntil}, {into: &f.Use.LastAccessedAt}}
+	numbers := []struct {
+		is   sql.NullFloat64
+		into *float64
+	}{{into: &f.Cosine}, {into: &f.NearCosine}, {into: &f.Raw}, {into: &f.SessionRaw}, {into: &f.Use.Importance}, {into: &f.Use.Confidence}}
+	var accesses sql.NullInt32
+	err := rows.Scan(&f.No, &f.SessionNo, &f.Place, duck.TextOf(&f.Conversation), duck.TextOf(&f.Speaker), &f.Asks, &f.EndsAsking, &f.Tells, &f.Kind, duck.TextOf(&f.Tier),
+		&times[0].is, &times[1].is, &times[2].is, &f.Characters, &f.Noise,
+		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType),
+		&numbers[0].is, &numbers[1].is, &numbers[2].is, &numbers[3].is)
+	for _, t := range times {
+		if *t.into = t.is.Int64; !t.is.Valid {
+			*t.into = resident.Never
+		}
+	}
+	for _, n := range numbers {
+		if *n.into = n.is.Float64; !n.is.Valid {
+			*n.into = math.NaN()
+		}
+	}
+	f.Use.AccessCount = accesses.Int32
 	return err
 }
 

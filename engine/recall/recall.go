@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"time"
@@ -47,8 +46,9 @@ type recall struct {
 	tags          []string
 	at            time.Time
 	rarity        *resident.Rarity // nil: counted in the file
+	asksFile      bool             // the question stands in the connection's tables
+	found         []resident.Found
 	candidates    []Candidate
-	gathered      gathered
 }
 
 func (r *recall) run(ctx context.Context) error {
@@ -79,7 +79,9 @@ func (r *recall) run(ctx context.Context) error {
 		if err := r.embed(ctx); err != nil {
 			return err
 		}
-		err := c.Reading(ctx, func() error {
+		tables := duck.Kept[recallTables](c)
+		was := *tables
+		err := c.Passing(ctx, func() error {
 			if err := r.gather(ctx, c); err != nil {
 				return err
 			}
@@ -94,7 +96,7 @@ func (r *recall) run(ctx context.Context) error {
 			}
 			return r.explain(ctx, c)
 		})
-		done = err == nil
+		*tables, done = was, err == nil
 		return err
 	})
 }
@@ -105,82 +107,6 @@ func (r *recall) notice(format string, args ...any) {
 
 // lexicalOnly reports whether no vector is asked.
 func (r *recall) lexicalOnly() bool { return r.result.Mode == LexicalMode }
-
-// everything is more candidates than there can be.
-const everything = 1 << 20
-
-// offers is how many candidates of gathering are wanted: where ranking changes nothing any more, those that will be hits.
-func (r *recall) offers() int {
-	if r.query.explains() || !r.settled() {
-		return everything
-	}
-	return r.query.Limit
-}
-
-// settled reports whether the order of fusion is final.
-func (r *recall) settled() bool {
-	return !slices.Contains(r.query.Kinds, kinds.Memory) && r.weights.settled() // a memory may have expired
-}
-
-// gather asks both channels and gives every candidate its signals.
-func (r *recall) gather(ctx context.Context, c *duck.Conn) error {
-	r.step = "gather"
-	start := time.Now()
-	r.question.relate(r)
-	var all gathered
-	found, err := r.gatherResident(ctx, c)
-	if err == nil && !found {
-		err = r.gatherFile(ctx, c)
-	}
-	if err != nil {
-		return err
-	}
-	r.candidates, err = duck.List(ctx, c, "recall_candidates", func(rows *sql.Rows, v *Candidate) error {
-		return rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,
-			&v.ReplyScore, &v.Tells, &v.Asks, &v.Fused, duck.TextOf(&v.Dropped), &all.candidates, &all.vector, &all.lexical, &all.lowest, &all.highest,
-			&all.byChance, &all.lowestLeft, &all.highestLeft)
-	})
-	r.gathered = all
-	r.result.Trace.Resident = found
-	r.result.Trace.gathered(all, time.Since(start))
-	return err
-}
-
-// rank takes the candidates through the stages after fusion.
-func (r *recall) rank(ctx context.Context, c *duck.Conn) error {
-	r.step = "rank"
-	start := time.Now()
-	if r.offers() != everything || len(r.candidates) == 0 {
-		for i := range r.candidates {
-			r.candidates[i].settle()
-		}
-		r.result.Trace.settled(r.gathered, r.candidates)
-		return nil
-	}
-	duck.Kept[recallTables](c).filled = true
-	offered := make([][]driver.Value, len(r.candidates))
-	for i, v := range r.candidates {
-		offered[i] = []driver.Value{int32(i + 1), v.DocNo, v.Fused, duck.NullNumber(v.Cosine), duck.NullText(v.Dropped)}
-	}
-	if err := c.AppendTemp("offered", offered...); err != nil {
-		return err
-	}
-	ranked := make([]Candidate, 0, len(r.candidates))
-	err := c.Each(ctx, "recall_rank", func(rows *sql.Rows) error {
-		var position int
-		var v Candidate
-		var rank sql.NullInt64
-		err := rows.Scan(&position, &v.Reranked, &v.Recency, &v.Importance, &v.LengthNorm, &v.Composite, &v.Decayed, duck.TextOf(&v.Dropped), &v.Deferred, &rank)
-		if err != nil {
-			return err
-		}
-		ranked = append(ranked, r.candidates[position-1].ranked(v))
-		return nil
-	})
-	r.candidates = ranked
-	r.result.Trace.ranked(ranked, time.Since(start))
-	return err
-}
 
 // show completes the candidates that are wanted, and makes hits of those that are left.
 func (r *recall) show(ctx context.Context, c *duck.Conn) error {
@@ -226,11 +152,7 @@ func (r *recall) show(ctx context.Context, c *duck.Conn) error {
 
 // hitsOf reads what is shown of documents, by their numbers.
 func hitsOf(ctx context.Context, c *duck.Conn, among []kinds.Kind, docNos []int32, level memory.Level) (map[int32]Hit, error) {
-	rows := make([][]driver.Value, len(docNos))
-	for i, docNo := range docNos {
-		rows[i] = []driver.Value{docNo}
-	}
-	if err := c.AppendTemp("shown", rows...); err != nil {
+	if err := putShown(c, docNos); err != nil {
 		return nil, err
 	}
 	hits := map[int32]Hit{}

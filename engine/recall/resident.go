@@ -3,9 +3,7 @@ package recall
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/index"
@@ -48,10 +46,10 @@ func texts[T ~string](all []T) []string {
 	return list
 }
 
-// countResident counts in the resident index, as countFile does in the file; nil: it can't.
-func (r *recall) countResident() (documents map[string]float64, population float64) {
+// countResident counts in the resident index, as countFile does in the file; ok is false where it can't.
+func (r *recall) countResident() (documents map[string]float64, population float64, ok bool) {
 	if !r.byResident() {
-		return nil, 0
+		return nil, 0, false
 	}
 	asked := r.question.counted
 	hashes := make([]uint64, len(asked))
@@ -62,12 +60,12 @@ func (r *recall) countResident() (documents map[string]float64, population float
 	if r.weights.Counted == "asked" {
 		among = r.filter()
 	}
-	r.recaller.index.Resident(func() error { return nil }, func(x *resident.Index) error {
+	ok, _ = r.recaller.index.Resident(func() error { return nil }, func(x *resident.Index) error {
 		r.rarity = x.Count(hashes, among)
 		return nil
 	})
-	if r.rarity == nil {
-		return nil, 0
+	if !ok {
+		return nil, 0, false
 	}
 	documents = map[string]float64{}
 	for i, of := range r.rarity.Documents {
@@ -76,7 +74,7 @@ func (r *recall) countResident() (documents map[string]float64, population float
 	for _, n := range r.rarity.Population {
 		population += float64(n)
 	}
-	return documents, population
+	return documents, population, true
 }
 
 // errNoVectors is that the resident index has no vectors of the file's model, or none at all.
@@ -85,7 +83,7 @@ var errNoVectors = errors.New("no vectors")
 // gatherResident has the resident index find the candidates; ok is false where it can't.
 func (r *recall) gatherResident(ctx context.Context, c *duck.Conn) (ok bool, err error) {
 	q, w := &r.question, r.weights
-	if !r.byResident() || len(q.counted) > 0 && r.rarity == nil {
+	if r.rarity == nil {
 		return false, nil
 	}
 	asked := &resident.Question{Filter: *r.filter(), Rarity: r.rarity, Vector: q.vector, Pool: max(w.Pool, 2*r.query.Limit), Whole: w.Whole,
@@ -110,21 +108,6 @@ func (r *recall) gatherResident(ctx context.Context, c *duck.Conn) (ok bool, err
 	if !ok || err != nil {
 		return ok, err
 	}
-	rows := make([][]driver.Value, len(found))
-	for i, f := range found {
-		rows[i] = []driver.Value{f.No, f.SessionNo, f.Place, duck.NullText(f.Conversation), duck.NullText(f.Speaker), f.Asks, f.EndsAsking, f.Tells,
-			known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.SessionRaw), time.UnixMicro(f.SaidAt).UTC()}
-	}
-	if err := c.AppendTemp("found", rows...); err != nil {
-		return true, err
-	}
-	return true, r.askVector(c)
-}
-
-// known is a number, or NULL.
-func known(f float64) driver.Value {
-	if math.IsNaN(f) {
-		return nil
-	}
-	return f
+	r.found = found
+	return true, nil
 }

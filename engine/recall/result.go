@@ -76,18 +76,6 @@ type Candidate struct {
 	Dropped      string     `json:"dropped,omitempty"`   // the stage that dropped it
 }
 
-// settle fills in the stages after fusion where none of them changes anything.
-func (c *Candidate) settle() {
-	c.Reranked, c.Recency, c.Importance, c.LengthNorm, c.Decayed = c.Fused, c.Fused, c.Fused, c.Fused, c.Fused
-}
-
-// ranked is the candidate with what the stages after fusion made of it.
-func (c Candidate) ranked(stages Candidate) Candidate {
-	c.Reranked, c.Recency, c.Importance, c.LengthNorm = stages.Reranked, stages.Recency, stages.Importance, stages.LengthNorm
-	c.Composite, c.Decayed, c.Deferred, c.Dropped = stages.Composite, stages.Decayed, stages.Deferred, stages.Dropped
-	return c
-}
-
 // Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders. It is empty
 // when there are no hits.
 func (r *Result) Prompt() string {

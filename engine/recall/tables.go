@@ -10,9 +10,10 @@ import (
 
 // recallTables is what a connection's temporary tables of recall have.
 type recallTables struct {
-	recalls  int    // since they were made; 0: they are not
+	recalls  int    // that the file was asked by, since they were made; 0: they are not
 	weighing string // what the table weighing has
-	filled   bool   // some of the tables that only some recalls fill
+	asked    bool   // there is a question in them
+	filled   bool   // some of the tables that only some recalls fill have rows
 }
 
 // maxRecalls is how many recalls the tables of recall last: rows that were deleted stay in them, and every scan passes them.
@@ -21,11 +22,14 @@ const maxRecalls = 200
 // ClearTables empties the tables of recall for the next one, or makes them.
 func ClearTables(ctx context.Context, c *duck.Conn) error {
 	t := duck.Kept[recallTables](c)
-	filled := t.filled
-	t.filled = false
+	asked, filled := t.asked, t.filled
+	t.asked, t.filled = false, false
 	if t.recalls == 0 || t.recalls >= maxRecalls {
 		t.weighing, t.recalls = "", 1
 		return c.MakeTables(ctx, "recall_tables")
+	}
+	if !asked && !filled { // the last one had no need of them, or what it put into them was taken back
+		return nil
 	}
 	t.recalls++
 	text := sqlfiles.Query("recall_clear")

@@ -1,9 +1,11 @@
 package recall
 
 import (
+	"math"
 	"slices"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/text"
 )
 
@@ -13,7 +15,7 @@ type Trace struct {
 	LexicalQuery string        `json:"lexical_query,omitempty"` // after expansion
 	Terms        []string      `json:"terms,omitempty"`         // what the index was asked
 	Tags         []string      `json:"tags,omitempty"`
-	Dates        []text.Period `json:"dates,omitempty"` // that the query names
+	Dates        []text.Period `json:"dates,omitempty"`    // that the query names
 	Resident     bool          `json:"resident,omitempty"` // the resident index found the candidates, not the file
 	Stages       []Stage       `json:"stages"`
 	Drops        []Drop        `json:"drops"` // largest first
@@ -61,45 +63,18 @@ var rankStages = []struct {
 	{"limit", func(c *Candidate) float64 { return c.Decayed }},
 }
 
-// gathered is what the query recall_candidates says of all candidates.
-type gathered struct {
-	candidates, vector, lexical, byChance    int
-	lowest, highest, lowestLeft, highestLeft float64 // of all; of those that are not there by chance
-}
-
-// gathered records the stages of the query recall_candidates.
-func (t *Trace) gathered(all gathered, took time.Duration) {
-	t.Stages = append(t.Stages, Stage{Name: "vector", After: all.vector, Duration: took}, Stage{Name: "lexical", After: all.lexical},
-		Stage{Name: "fusion", Before: all.candidates, After: all.candidates, Lowest: all.lowest, Highest: all.highest})
-}
-
-// settled records the stages after fusion where only chance and the limit dropped anything.
-func (t *Trace) settled(all gathered, candidates []Candidate) {
-	left := all.candidates - all.byChance
-	for _, s := range rankStages {
-		entry := Stage{s.name, left, left, all.lowestLeft, all.highestLeft, 0}
-		switch s.name {
-		case "chance":
-			entry.Before = all.candidates
-		case "limit":
-			entry = stage(s.name, left, kept(candidates), s.score)
+// gathered records what was found; the scores of fusion are known when it is ranked.
+func (t *Trace) gathered(found []resident.Found, took time.Duration) {
+	vector, lexical := 0, 0
+	for _, f := range found {
+		if !math.IsNaN(f.Cosine) {
+			vector++
 		}
-		t.Stages = append(t.Stages, entry)
-		if dropped := entry.Before - entry.After; dropped > 0 {
-			t.Drops = append(t.Drops, Drop{s.name, entry.Before, entry.After, dropped})
+		if !math.IsNaN(f.Raw) {
+			lexical++
 		}
 	}
-	t.sortDrops()
-}
-
-// kept gives the candidates that nothing dropped.
-func kept(candidates []Candidate) (left []Candidate) {
-	for _, c := range candidates {
-		if c.Dropped == "" {
-			left = append(left, c)
-		}
-	}
-	return left
+	t.Stages = append(t.Stages, Stage{Name: "vector", After: vector, Duration: took}, Stage{Name: "lexical", After: lexical})
 }
 
 // sortDrops puts the largest first; equal ones stay in the order of the stages.
@@ -109,6 +84,7 @@ func (t *Trace) sortDrops() {
 
 // ranked records the stages of the query recall_rank.
 func (t *Trace) ranked(candidates []Candidate, took time.Duration) {
+	t.Stages = append(t.Stages, stage("fusion", len(candidates), candidates, func(c *Candidate) float64 { return c.Fused }))
 	left := candidates
 	for i, s := range rankStages {
 		before := len(left)

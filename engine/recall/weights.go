@@ -121,11 +121,6 @@ func (w Weights) validate() error {
 		fault.Member("decay", w.Decay, []string{"engine", "simple", "none"}))
 }
 
-// settled reports whether nothing after fusion changes the order of messages.
-func (w Weights) settled() bool {
-	return w.MinScore == 0 && w.Rerank == "none" && w.LengthAnchor == 0 && w.HardMinScore == 0 && !w.Noise && w.Diversity == 1
-}
-
 // arg is the weights as the query parameter $weights, which SQL casts to the type weights.
 func (w Weights) arg() string {
 	b, _ := json.Marshal(w) // numbers, words and switches only: it can't fail

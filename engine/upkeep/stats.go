@@ -43,6 +43,8 @@ type Stats struct {
 	Notices  []string `json:"notices,omitempty"`
 	// KeptLogs are logs that a crash had damaged, as they were before Open cut them.
 	KeptLogs []string `json:"kept_logs,omitempty"`
+	// Resident is what the resident index holds.
+	Resident index.ResidentState `json:"resident"`
 	// Lexical is the backend of this engine, and FTS the index of DuckDB's text extension; nil: the file has none.
 	Lexical setup.LexicalBackend `json:"lexical"`
 	FTS     *index.FTSIndex      `json:"fts,omitempty"`
@@ -78,6 +80,7 @@ func (u *Upkeep) Stats(ctx context.Context) (*Stats, error) {
 	}
 	s.Bytes += s.LogBytes
 	s.Notices = u.file.Notices()
+	s.Resident = u.index.ResidentState()
 	s.KeptLogs, _ = filepath.Glob(globbed(u.file.Path()) + duck.DamagedLogSuffix + "-*") // the pattern is a good one
 	err := u.file.Read(ctx, "stats", func(c *duck.Conn) error {
 		chosen, next, err := index.ModelsOf(ctx, c) // as this transaction sees them

@@ -90,3 +90,8 @@ ATTACH '{path}' AS old (READ_ONLY, TYPE duckdb);
 -- As long as no embedding model was chosen there are no vectors, and nothing can become one.
 CREATE OR REPLACE VIEW vectors AS SELECT NULL::INTEGER AS doc_no, NULL::FLOAT[1] AS v WHERE false;
 CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[1];
+
+-- name: private_seal
+-- An instance that only ranks needs nothing from outside.
+SET enable_external_access = false;
+SET lock_configuration = true;

@@ -8,7 +8,7 @@
 -- of them would be carried through every stage.
 CREATE OR REPLACE TEMP TABLE weighing AS SELECT unnest(NULL::weights) LIMIT 0;
 CREATE OR REPLACE TEMP TABLE asking (
-    asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT, offers BIGINT,
+    asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT,
     kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tagged BOOLEAN, fts BOOLEAN,
     since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
 -- Conversations by name or id.
@@ -20,15 +20,9 @@ CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUB
 CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN, chance DOUBLE);
 CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
 CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
--- Candidates as they were gathered, by the file or by the resident index: what is said of the question's words in and around each, and what is known of it.
-CREATE OR REPLACE TEMP TABLE found (
-    doc_no INTEGER, session_no INTEGER, place INTEGER, conversation_id VARCHAR, speaker VARCHAR, asks BOOLEAN, ends_asking BOOLEAN, tells FLOAT,
-    cosine DOUBLE, near_cosine DOUBLE, raw DOUBLE, session_raw DOUBLE, said_at TIMESTAMP);
 CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
--- Candidates in their order; a cosine that is NULL could not be known, dropped is the stage that did so before.
-CREATE OR REPLACE TEMP TABLE offered (position INTEGER, doc_no INTEGER, fused DOUBLE, cosine DOUBLE, dropped VARCHAR);
--- Documents that are shown.
-CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER);
+-- Documents that are shown, from the first place on.
+CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER, place INTEGER);
 
 -- name: recall_clear
 -- Forgets what the connection was last asked. The weights stay: the next question mostly has the same.
@@ -37,14 +31,15 @@ DELETE FROM temp.main.asked_conversations;
 DELETE FROM temp.main.asked_terms;
 DELETE FROM temp.main.asked_vector;
 DELETE FROM temp.main.word_rarity;
-DELETE FROM temp.main.found;
+DELETE FROM temp.main.shown;
+
+-- name: recall_clear_shown
 DELETE FROM temp.main.shown;
 
 -- name: recall_clear_rest
 -- Forgets what only some recalls fill.
 DELETE FROM temp.main.tagged;
 DELETE FROM temp.main.fts_hits;
-DELETE FROM temp.main.offered;
 
 -- name: recall_conversations
 -- The conversations that are named, by id or name.

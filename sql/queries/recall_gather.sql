@@ -80,7 +80,6 @@ SELECT word, sum(documents)::DOUBLE, sum(population)::DOUBLE FROM temp.main.word
 -- Gathers the documents that may answer the question, with what is known of each before it is scored. Every document is looked at with its
 -- neighbours: what was said up to two places before and after it, in the same session. What is dated after now was written under a clock that ran ahead;
 -- it takes part, but a memory that is said to begin later than it was made does not.
-INSERT INTO temp.main.found
 WITH within AS (  -- who takes part
     SELECT d.*
     FROM documents AS d
@@ -211,87 +210,13 @@ sessions AS (
           GROUP BY h.session_no, h.word, h.idf, w.k1)
     GROUP BY session_no
 )
-SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.asks, d.ends_asking, d.tells, b.cosine, b.near_cosine, l.raw, s.raw,
-    coalesce(d.valid_from, d.created_at)
+SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
+    epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
+    m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
+    b.cosine::DOUBLE, b.near_cosine, l.raw, s.raw
 FROM candidates AS c
 JOIN documents AS d USING (doc_no)
 JOIN blended AS b USING (doc_no)
+LEFT JOIN memories AS m ON m.id = d.owner_id
 LEFT JOIN lexical AS l USING (doc_no)
 LEFT JOIN sessions AS s ON s.session_no = c.session_no;
-
--- name: recall_candidates
--- Gives the candidates in found their signals, each from 0 to 1, and joins these into one score, fused.
-WITH described AS MATERIALIZED (
-    SELECT f.* EXCLUDE (said_at),
-        CASE WHEN w.date > 0 AND q.froms <> [] THEN list_max(list_transform(list_zip(q.froms, q.untils),
-            lambda period: date_fit(f.said_at, period[1], period[2], w.date_days))) END AS date_score
-    FROM temp.main.found AS f
-    CROSS JOIN temp.main.asking AS q
-    CROSS JOIN temp.main.weighing AS w
-),
-named AS (
-    SELECT s.conversation_id, any_value(s.speaker) AS speaker
-    FROM (SELECT DISTINCT conversation_id, speaker FROM described WHERE speaker IS NOT NULL) AS s
-    CROSS JOIN temp.main.asking AS q
-    CROSS JOIN temp.main.weighing AS w
-    WHERE w.speaker > 0 AND list_has_any(words(s.speaker), q.words)
-    GROUP BY s.conversation_id
-    HAVING count(*) = 1
-),
--- The most that any candidate has of a signal. A window over all of them, with nothing to part or order it, can crash DuckDB 1.5.5.
-most AS (
-    SELECT max(greatest(near_cosine, 0)) AS near_cosine, max(raw) AS raw, max(session_raw) AS session_raw FROM described
-),
-normalised AS (
-    SELECT d.*, CASE WHEN n.speaker IS NOT NULL THEN (d.speaker IS NOT DISTINCT FROM n.speaker)::INTEGER END AS speaker_score,
-        CASE w.normalise WHEN 'maximum'
-            THEN greatest(d.near_cosine, 0) / nullif(m.near_cosine, 0)
-            ELSE vector_score(d.near_cosine) END AS vector_score,
-        CASE w.normalise WHEN 'maximum'
-            THEN d.raw / nullif(m.raw, 0)
-            ELSE CASE WHEN d.raw IS NOT NULL THEN lexical_score(d.raw) END END AS lexical_score,
-        d.session_raw / nullif(m.session_raw, 0) AS session_score
-    FROM described AS d
-    CROSS JOIN most AS m
-    CROSS JOIN temp.main.weighing AS w
-    LEFT JOIN named AS n USING (conversation_id)
-),
-joined AS MATERIALIZED (
-    SELECT n.*,
-        CASE
-            WHEN w.normalise = 'maximum' THEN coalesce(n.vector_score, 0) * w.vector + coalesce(n.lexical_score, 0) * w.lexical
-            WHEN a.v = [] THEN coalesce(n.lexical_score, 0)
-            WHEN NOT a.by_words THEN n.vector_score
-            ELSE fuse(n.vector_score, n.lexical_score, w.vector, w.lexical)
-        END AS relevance,
-        by_chance(n.raw, n.session_score, n.cosine, n.near_cosine, n.date_score, a.chance) AS by_chance
-    FROM normalised AS n
-    CROSS JOIN temp.main.weighing AS w
-    CROSS JOIN temp.main.asked_vector AS a
-),
-fused AS MATERIALIZED (
-    SELECT j.*, p.relevance AS reply_score,
-        clamp01((j.relevance + coalesce(j.session_score, 0) * w.session + coalesce(j.date_score, 0) * w.date + coalesce(j.speaker_score, 0) * w.speaker
-                + coalesce(p.relevance, 0) * w.reply + j.tells * w.tells - j.ends_asking::INTEGER * w.question)
-            / CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.session, w.date, w.speaker, w.reply, w.tells) ELSE 1 END) AS fused
-    FROM joined AS j
-    CROSS JOIN temp.main.weighing AS w
-    LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined CROSS JOIN temp.main.weighing AS w WHERE asks AND w.reply > 0) AS p USING (session_no, place)
-),
-placed AS (
-    SELECT *, row_number() OVER (ORDER BY by_chance, fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position
-    FROM fused
-),
-totals AS (
-    SELECT count(*) AS candidates, count(cosine) AS with_vector, count(raw) AS with_words, min(fused) AS lowest, max(fused) AS highest,
-        count(*) FILTER (by_chance) AS by_chance, min(fused) FILTER (NOT by_chance) AS lowest_left, max(fused) FILTER (NOT by_chance) AS highest_left
-    FROM fused
-)
-SELECT p.doc_no, p.cosine, p.near_cosine, p.raw, p.vector_score, p.lexical_score, p.session_score, p.date_score, p.speaker_score, p.reply_score,
-    p.tells, p.ends_asking, p.fused, CASE WHEN p.by_chance THEN 'chance' END AS dropped,
-    t.candidates, t.with_vector, t.with_words, t.lowest, t.highest, t.by_chance, coalesce(t.lowest_left, 0), coalesce(t.highest_left, 0)
-FROM placed AS p
-CROSS JOIN totals AS t
-CROSS JOIN temp.main.asking AS q
-WHERE least(p.position, q.offers) = p.position  -- one condition on both: as a comparison it would become a join by ranges
-ORDER BY p.position;

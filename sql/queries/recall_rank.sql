@@ -1,119 +1,146 @@
--- Ranking: the stages that a candidate's score goes through, and what is shown of documents.
+-- Ranking: from candidates with what was found out of each to hits, and what is shown of them.
+
+-- name: rank_tables
+-- What is ranked stands in tables of the ranking's own instance; the weights are a variable there, which a statement has as constants once it is prepared.
+CREATE TEMP TABLE offered (
+    doc_no INTEGER, session_no INTEGER, place INTEGER, conversation_id VARCHAR, speaker VARCHAR, asks BOOLEAN, ends_asking BOOLEAN, tells FLOAT,
+    kind VARCHAR, tier VARCHAR, created_at TIMESTAMP, valid_from TIMESTAMP, valid_until TIMESTAMP, characters INTEGER, noise BOOLEAN,
+    importance DOUBLE, confidence DOUBLE, access_count INTEGER, last_accessed_at TIMESTAMP, temporal_type VARCHAR,
+    cosine DOUBLE, near_cosine DOUBLE, raw DOUBLE, session_raw DOUBLE);
+CREATE TEMP TABLE asking (
+    asked_at TIMESTAMP, hits INTEGER, rerankable BOOLEAN, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[], by_words BOOLEAN, by_vector BOOLEAN, chance DOUBLE);
+CREATE TEMP TABLE alike (place INTEGER, before INTEGER);
+CREATE TEMP MACRO weight(name) AS struct_extract(getvariable('weights'), name);
+
+-- name: rank_weights
+SET VARIABLE weights = '{weights}'::JSON::weights;
 
 -- name: recall_rank
--- Takes the candidates offered through every stage after fusion. Each has one column per stage and, where a stage dropped it,
--- that stage's name; rank counts those that are left, the ones diversity deferred last.
-WITH entered AS (
-    SELECT g.* EXCLUDE (dropped), d.kind, d.tier, d.created_at, d.characters, d.noise,
-        m.importance, m.confidence, m.access_count, m.last_accessed_at, m.temporal_type, q.asked_at, q.rerankable, q.hits,
-        CASE WHEN g.dropped IS NOT NULL THEN g.dropped
-             WHEN g.fused < w.min_score THEN 'min_score'
-             WHEN m.valid_until <= q.asked_at THEN 'expired' END AS dropped
-    FROM temp.main.offered AS g
+-- Gives the candidates offered their signals, each from 0 to 1, joins these into one score, fused, and takes that through every stage after it. Each
+-- candidate has one column per stage and, where a stage dropped it, that stage's name; those that are left come first, best first. What a weight of 0
+-- asks for is not computed.
+WITH described AS (
+    SELECT o.*, q.asked_at, q.hits, q.rerankable,
+        CASE WHEN weight('date') > 0 AND q.froms <> [] THEN list_max(list_transform(list_zip(q.froms, q.untils),
+            lambda period: date_fit(coalesce(o.valid_from, o.created_at), period[1], period[2], weight('date_days')))) END AS date_score,
+        q.by_words, q.by_vector, q.chance
+    FROM temp.main.offered AS o
     CROSS JOIN temp.main.asking AS q
-    CROSS JOIN temp.main.weighing AS w
-    JOIN documents AS d USING (doc_no)
-    LEFT JOIN memories AS m ON m.id = d.owner_id
 ),
-windowed AS (
-    SELECT s.* REPLACE (coalesce(dropped, CASE WHEN w.rerank <> 'none' AND rerankable
-        AND row_number() OVER (ORDER BY dropped IS NOT NULL, position) > 2 * hits THEN 'rerank_window' END) AS dropped)
-    FROM entered AS s
-    CROSS JOIN temp.main.weighing AS w
+named AS (
+    SELECT s.conversation_id, any_value(s.speaker) AS speaker
+    FROM (SELECT DISTINCT conversation_id, speaker FROM temp.main.offered WHERE weight('speaker') > 0 AND speaker IS NOT NULL) AS s
+    CROSS JOIN temp.main.asking AS q
+    WHERE list_has_any(words(s.speaker), q.words)
+    GROUP BY s.conversation_id
+    HAVING count(*) = 1
 ),
-reranked AS MATERIALIZED (
-    SELECT s.*, CASE WHEN w.rerank = 'light' AND rerankable THEN light_blend(fused, cosine) ELSE fused END AS reranked
-    FROM windowed AS s
-    CROSS JOIN temp.main.weighing AS w
+most AS (
+    SELECT max(greatest(near_cosine, 0)) AS near_cosine, max(raw) AS raw, max(session_raw) AS session_raw FROM temp.main.offered
 ),
-recent AS MATERIALIZED (
-    SELECT s.*, CASE WHEN kind = 'memory' AND w.decay = 'simple'
-        THEN recency_boost(reranked, days_between(created_at, asked_at), w.recency_days, w.recency)
-        ELSE reranked END AS recency
-    FROM reranked AS s
-    CROSS JOIN temp.main.weighing AS w
+normalised AS (
+    SELECT d.*, CASE WHEN n.speaker IS NOT NULL THEN (d.speaker IS NOT DISTINCT FROM n.speaker)::INTEGER END AS speaker_score,
+        CASE weight('normalise') WHEN 'maximum'
+            THEN greatest(d.near_cosine, 0) / nullif(m.near_cosine, 0)
+            ELSE vector_score(d.near_cosine) END AS vector_score,
+        CASE weight('normalise') WHEN 'maximum'
+            THEN d.raw / nullif(m.raw, 0)
+            ELSE CASE WHEN d.raw IS NOT NULL THEN lexical_score(d.raw) END END AS lexical_score,
+        d.session_raw / nullif(m.session_raw, 0) AS session_score
+    FROM described AS d
+    CROSS JOIN most AS m
+    LEFT JOIN named AS n USING (conversation_id)
 ),
-weighted AS MATERIALIZED (
-    SELECT s.*, CASE WHEN kind = 'memory' AND w.decay = 'simple' AND w.importance
-        THEN importance_weight(s.recency, s.importance) ELSE s.recency END AS importance_weighted
-    FROM recent AS s
-    CROSS JOIN temp.main.weighing AS w
-),
-normed AS MATERIALIZED (
-    SELECT s.*, length_norm(importance_weighted, characters, w.length_anchor) AS length_normed
-    FROM weighted AS s
-    CROSS JOIN temp.main.weighing AS w
-),
-composed AS MATERIALIZED (
-    SELECT s.*,
-        CASE WHEN kind = 'memory' AND w.decay = 'engine'
-            THEN memory_composite(created_at, last_accessed_at, access_count, s.importance, confidence, tier, temporal_type, asked_at)
-        END AS composite,
-        CASE WHEN kind = 'memory' AND w.freshness_floor
-            THEN memory_recency(created_at, last_accessed_at, access_count, s.importance, tier, temporal_type, asked_at)
-        ELSE 0 END AS freshness
-    FROM normed AS s
-    CROSS JOIN temp.main.weighing AS w
-),
-decayed AS MATERIALIZED (
-    SELECT s.*,
+joined AS (
+    SELECT n.*,
         CASE
-            WHEN kind = 'memory' AND w.decay = 'engine'
+            WHEN weight('normalise') = 'maximum' THEN coalesce(n.vector_score, 0) * weight('vector') + coalesce(n.lexical_score, 0) * weight('lexical')
+            WHEN NOT by_vector THEN coalesce(n.lexical_score, 0)
+            WHEN NOT by_words THEN n.vector_score
+            ELSE fuse(n.vector_score, n.lexical_score, weight('vector'), weight('lexical'))
+        END AS relevance,
+        by_chance(n.raw, n.session_score, n.cosine, n.near_cosine, n.date_score, chance) AS by_chance
+    FROM normalised AS n
+),
+fused AS (
+    SELECT j.*, p.relevance AS reply_score,
+        clamp01((j.relevance + coalesce(j.session_score, 0) * weight('session') + coalesce(j.date_score, 0) * weight('date') + coalesce(j.speaker_score, 0) * weight('speaker')
+                + coalesce(p.relevance, 0) * weight('reply') + j.tells * weight('tells') - j.ends_asking::INTEGER * weight('question'))
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('tells')) ELSE 1 END) AS fused
+    FROM joined AS j
+    LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined WHERE asks AND weight('reply') > 0) AS p USING (session_no, place)
+),
+placed AS (
+    SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position
+    FROM fused
+),
+reranked AS (
+    SELECT *, CASE WHEN weight('rerank') = 'light' AND rerankable THEN light_blend(fused, cosine) ELSE fused END AS reranked,
+        CASE WHEN by_chance THEN 'chance'
+             WHEN fused < weight('min_score') THEN 'min_score'
+             WHEN valid_until <= asked_at THEN 'expired'
+             WHEN weight('rerank') <> 'none' AND rerankable AND row_number() OVER (ORDER BY coalesce(by_chance OR fused < weight('min_score') OR valid_until <= asked_at, false), position) > 2 * hits
+             THEN 'rerank_window' END AS dropped
+    FROM placed
+),
+recent AS (
+    SELECT *, CASE WHEN kind = 'memory' AND weight('decay') = 'simple'
+        THEN recency_boost(reranked, days_between(created_at, asked_at), weight('recency_days'), weight('recency')) ELSE reranked END AS recency
+    FROM reranked
+),
+weighted AS (
+    SELECT *, CASE WHEN kind = 'memory' AND weight('decay') = 'simple' AND weight('importance') THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted
+    FROM recent
+),
+normed AS (
+    SELECT *, length_norm(importance_weighted, characters, weight('length_anchor')) AS length_normed,
+        CASE WHEN kind = 'memory' AND weight('decay') = 'engine'
+            THEN memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier, temporal_type, asked_at) END AS composite,
+        CASE WHEN kind = 'memory' AND weight('freshness_floor')
+            THEN memory_recency(created_at, last_accessed_at, access_count, importance, tier, temporal_type, asked_at) ELSE 0 END AS freshness
+    FROM weighted
+),
+decayed AS (
+    SELECT *,
+        CASE
+            WHEN kind = 'memory' AND weight('decay') = 'engine'
             THEN clamp01(length_normed * decay_multiplier(greatest(composite, freshness), tier))
-            WHEN kind = 'memory' AND w.decay = 'simple'
+            WHEN kind = 'memory' AND weight('decay') = 'simple'
             THEN time_decay(length_normed, days_between(created_at, asked_at), effective_half_life(
-                CASE WHEN temporal_type = 'dynamic' THEN w.life_days / 3 ELSE w.life_days END,
-                access_count, days_between(last_accessed_at, asked_at), w.reinforcement, w.max_life))
+                CASE WHEN temporal_type = 'dynamic' THEN weight('life_days') / 3 ELSE weight('life_days') END,
+                access_count, days_between(last_accessed_at, asked_at), weight('reinforcement'), weight('max_life')))
             ELSE length_normed
         END AS decayed
-    FROM composed AS s
-    CROSS JOIN temp.main.weighing AS w
+    FROM normed
 ),
 floored AS (
-    SELECT s.* REPLACE (coalesce(dropped,
-        CASE WHEN decayed < w.hard_min_score THEN 'hard_min_score'
-             WHEN w.noise AND s.noise THEN 'noise' END) AS dropped)
-    FROM decayed AS s
-    CROSS JOIN temp.main.weighing AS w
+    SELECT * REPLACE (coalesce(dropped,
+        CASE WHEN decayed < weight('hard_min_score') THEN 'hard_min_score'
+             WHEN weight('noise') AND noise THEN 'noise' END) AS dropped)
+    FROM decayed
 ),
-ordered AS MATERIALIZED (
-    SELECT doc_no, row_number() OVER (ORDER BY decayed DESC, length_normed DESC, reranked DESC, position)::INTEGER AS place
+settled AS (  -- what is left stands by its last score, what was dropped as it came
+    SELECT *, CASE WHEN dropped IS NULL THEN decayed END AS last, CASE WHEN dropped IS NULL THEN length_normed END AS before_last,
+        CASE WHEN dropped IS NULL THEN reranked END AS first
     FROM floored
-    WHERE dropped IS NULL
-),
-diverse AS MATERIALIZED (
-    SELECT o.place, v.v, w.diversity AS threshold
-    FROM ordered AS o
-    JOIN vectors AS v USING (doc_no)
-    CROSS JOIN temp.main.weighing AS w
-    WHERE w.diversity < 1
-),
-close AS (
-    SELECT b.place, list(a.place ORDER BY a.place) AS near
-    FROM diverse AS a
-    JOIN diverse AS b ON a.place < b.place
-    WHERE array_inner_product(a.v, b.v) > a.threshold::FLOAT
-    GROUP BY b.place
-),
-kept AS (
-    SELECT unnest(kept_ranks(list(coalesce(near, []) ORDER BY o.place))) AS place
-    FROM ordered AS o
-    SEMI JOIN (FROM temp.main.weighing WHERE diversity < 1) ON true
-    LEFT JOIN close USING (place)
-    UNION ALL
-    SELECT place FROM ordered SEMI JOIN (FROM temp.main.weighing WHERE diversity = 1) ON true
-),
-ranked AS (
-    SELECT o.doc_no, k.place IS NULL AS deferred,
-        row_number() OVER (ORDER BY k.place IS NULL, o.place) AS rank
-    FROM ordered AS o
-    LEFT JOIN kept AS k USING (place)
 )
-SELECT f.position, f.reranked, f.recency, f.importance_weighted, f.length_normed, f.composite, f.decayed,
-    coalesce(f.dropped, CASE WHEN r.rank > f.hits THEN 'limit' END) AS dropped, coalesce(r.deferred, false) AS deferred, r.rank
-FROM floored AS f
-LEFT JOIN ranked AS r USING (doc_no)
-ORDER BY r.rank NULLS LAST, f.position;
+SELECT doc_no, cosine, near_cosine, raw, vector_score, lexical_score, session_score, date_score, speaker_score, reply_score,
+    tells, ends_asking, fused, reranked, recency, importance_weighted, length_normed, composite, decayed, dropped
+FROM settled
+ORDER BY dropped IS NOT NULL, last DESC, before_last DESC, first DESC, position;
+
+-- name: recall_alike
+-- Which of the documents in shown, by their places, are more alike than $most: each with the earlier ones.
+SELECT b.place, a.place
+FROM (SELECT s.place, v.v FROM temp.main.shown AS s JOIN vectors AS v USING (doc_no)) AS a
+JOIN (SELECT s.place, v.v FROM temp.main.shown AS s JOIN vectors AS v USING (doc_no)) AS b ON a.place < b.place
+WHERE array_inner_product(a.v, b.v) > $most::FLOAT;
+
+-- name: recall_kept
+-- Of so many ranked documents the places, from 1, of those that are kept beside the ones that are alike.
+SELECT unnest(kept_ranks(list(coalesce(n.near, []) ORDER BY p.place)))
+FROM (SELECT unnest(range(1, $documents::INTEGER + 1))::INTEGER AS place) AS p
+LEFT JOIN (SELECT place, list(before ORDER BY before) AS near FROM temp.main.alike GROUP BY place) AS n USING (place);
 
 -- name: recall_memories
 -- What is shown of memories.
@@ -121,7 +148,7 @@ SELECT d.doc_no, m.id, d.kind::VARCHAR AS kind, m.scope, m.category, m.tier, NUL
     m.text, m.l0_abstract, m.l1_overview, m.l2_content, m.source_session AS session, NULL AS speaker, NULL AS role, NULL AS seq, NULL AS caption
 FROM documents AS d
 JOIN memories AS m ON m.id = d.owner_id
-WHERE d.doc_no IN (FROM temp.main.shown);
+WHERE d.doc_no IN (SELECT doc_no FROM temp.main.shown);
 
 -- name: recall_messages
 -- What is shown of messages; of those without a text what tools were given and gave.
@@ -132,10 +159,10 @@ JOIN messages AS m ON m.id = d.owner_id
 LEFT JOIN (
     SELECT message_id, left(string_agg(concat_ws(' ', tool, input, output), chr(10) ORDER BY ordinal), 1000) AS text
     FROM parts
-    WHERE kind = 'tool'::part_kind AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (FROM temp.main.shown))
+    WHERE kind = 'tool'::part_kind AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (SELECT doc_no FROM temp.main.shown))
     GROUP BY message_id
 ) AS t ON t.message_id = m.id AND m.text = ''
-WHERE d.doc_no IN (FROM temp.main.shown);
+WHERE d.doc_no IN (SELECT doc_no FROM temp.main.shown);
 
 -- name: recall_summaries
 -- What is shown of summaries.
@@ -143,4 +170,4 @@ SELECT d.doc_no, s.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL 
     s.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, NULL AS session, NULL AS speaker, NULL AS role, s.first_seq, NULL AS caption
 FROM documents AS d
 JOIN summaries AS s ON s.id = d.owner_id
-WHERE d.doc_no IN (FROM temp.main.shown);
+WHERE d.doc_no IN (SELECT doc_no FROM temp.main.shown);

@@ -150,6 +150,25 @@ func (c *Conn) Reading(ctx context.Context, do func() error) error {
 	return c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
 }
 
+// Passing is Reading for what also puts rows into temporary tables: it takes them back in the end, so that they need not be deleted.
+func (c *Conn) Passing(ctx context.Context, do func() error) (err error) {
+	c.step()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := c.SQL.ExecContext(context.WithoutCancel(ctx), "BEGIN TRANSACTION READ ONLY"); err != nil {
+		return err
+	}
+	defer func() { // also when do panics
+		_, failed := c.SQL.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		c.spoiled = c.spoiled || failed != nil
+	}()
+	if err := do(); err != nil {
+		return cancelled(ctx, err)
+	}
+	return nil
+}
+
 // Write is a transaction that may write to the file: all of it is committed, or nothing. Only the file makes one, for what is given to Write, WriteThen
 // or Prepare; what takes one writes, what takes a Conn only reads.
 type Write struct{ *Conn }

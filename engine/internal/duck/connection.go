@@ -257,13 +257,13 @@ func (c *Conn) renew(documents int64) {
 	if documents < 2*c.planned+100 {
 		return
 	}
-	c.unprepare()
+	c.Unprepare()
 	c.planned = documents
 }
 
 // MakeTables makes temporary tables anew. DuckDB would from then on plan every statement at each call that was prepared before.
 func (c *Conn) MakeTables(ctx context.Context, name string) error {
-	c.unprepare()
+	c.Unprepare()
 	return c.execDDL(ctx, sqlfiles.Query(name))
 }
 
@@ -276,11 +276,12 @@ func (c *Conn) ease() {
 	c.heavier = false
 	var held int64
 	if err := c.OneDDL(context.Background(), sqlfiles.Query("memory_held"), &held); err != nil || held > c.plans {
-		c.unprepare()
+		c.Unprepare()
 	}
 }
 
-func (c *Conn) unprepare() {
+// Unprepare drops the plans of all prepared statements.
+func (c *Conn) Unprepare() {
 	for _, stmt := range c.prepared {
 		stmt.Close()
 	}
@@ -305,6 +306,24 @@ func (c *Conn) Each(ctx context.Context, name string, scan func(*sql.Rows) error
 	rows, err := c.Query(ctx, name, args...)
 	if err != nil {
 		return err
+	}
+	return ScanAll(rows, name, scan)
+}
+
+// EachFor is Each for a query that is prepared once for each of several states of the connection's variables, whose values are constants in it.
+func (c *Conn) EachFor(ctx context.Context, name, state string, scan func(*sql.Rows) error) error {
+	key := name + " " + state
+	stmt, ok := c.prepared[key]
+	if !ok {
+		var err error
+		if stmt, err = c.SQL.PrepareContext(ctx, sqlfiles.Query(name)); err != nil {
+			return QueryError(name, err)
+		}
+		c.prepared[key] = stmt
+	}
+	rows, err := stmt.QueryContext(ctx)
+	if err != nil {
+		return QueryError(name, err)
 	}
 	return ScanAll(rows, name, scan)
 }

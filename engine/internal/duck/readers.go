@@ -65,7 +65,7 @@ func (r *readers) relieve() {
 		select {
 		case c := <-r.Idle:
 			if c != nil {
-				c.unprepare()
+				c.Unprepare()
 			}
 			r.Idle <- c
 		default:

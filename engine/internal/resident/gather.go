@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/kelindar/bitmap"
+
+	"github.com/mallardmem/mallard/engine/kinds"
 )
 
 // Term is one of those that are looked up, by its hash: Word is the word that it comes from, Share what it adds to that one's frequency.
@@ -30,17 +32,22 @@ type Question struct {
 	Session bool // sessions are scored too
 }
 
-// Found is a candidate with its signals before they are scored; what is not known is NaN.
+// Found is a candidate with what was found out of it; what is not known is NaN, or Never.
 type Found struct {
 	No, SessionNo, Place  int32
 	Conversation, Speaker string
 	Asks, EndsAsking      bool
 	Tells                 float32
+	Kind                  kinds.Kind
+	Tier                  string
+	CreatedAt, ValidFrom  int64
+	Characters            int32
+	Noise                 bool
+	Use                   Use
 	Cosine                float64 // own
 	NearCosine            float64 // with the neighbours
 	Raw                   float64 // BM25, with the neighbours
 	SessionRaw            float64 // of the session
-	SaidAt                int64   // since when it is true, or when it was said
 }
 
 // How many vectors are looked at closely: where no more take part all of them, else those whose signs are nearest.
@@ -387,10 +394,8 @@ func (g *gathering) describe() []Found {
 		c := &g.columns[slot]
 		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker],
 			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(), SessionRaw: math.NaN(),
-			SaidAt: c.validFrom}
-		if c.validFrom == Never {
-			f.SaidAt = c.created
-		}
+			Kind: allKinds[c.kind], Tier: g.names.texts[c.tier], CreatedAt: c.created, ValidFrom: c.validFrom, Characters: c.characters, Noise: c.noise,
+			Use: g.uses[c.use]}
 		words = words[:0]
 		var length, near, shares float64
 		for _, s := range g.steps {
@@ -430,4 +435,28 @@ func (g *gathering) describe() []Found {
 		found = append(found, f)
 	}
 	return found
+}
+
+// Alike is two documents of a list, by their places in it from 1.
+type Alike struct{ Place, Before int32 }
+
+// Alike gives which documents, by their numbers, are more alike than the cosine most, each with the earlier ones.
+func (x *Index) Alike(numbers []int32, most float64) (all []Alike) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	v := &x.vectors
+	vectors := make([][]float32, len(numbers))
+	for i, no := range numbers {
+		slot, known := x.slotOf(no)
+		if !known || !v.has(slot) {
+			continue
+		}
+		vectors[i] = v.vector(slot)
+		for j := range i {
+			if vectors[j] != nil && v.cosine(slot, vectors[j]) > most {
+				all = append(all, Alike{int32(i + 1), int32(j + 1)})
+			}
+		}
+	}
+	return all
 }

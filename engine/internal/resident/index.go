@@ -22,7 +22,21 @@ type Document struct {
 	Length, Tells                                float32
 	Asks, EndsAsking                             bool
 	Hidden                                       bool // its owner is there, and not to be recalled
+	Characters                                   int32
+	Noise                                        bool
+	Use                                          Use
 }
+
+// Use is what ranking wants to know of a memory; of what is none, it is Unused.
+type Use struct {
+	ValidUntil, LastAccessedAt int64
+	Importance, Confidence     float64
+	AccessCount                int32
+	TemporalType               string
+}
+
+// Unused is the use of what is no memory.
+var Unused = Use{ValidUntil: Never, LastAccessedAt: Never}
 
 // Words are the terms of a document by their hashes, and how often each stands in it, weighted.
 type Words struct {
@@ -44,6 +58,7 @@ type Index struct {
 	conversations map[uint32][]int32 // slots in their order, by the name of the conversation
 	sessions      map[int32][]int32  // slots of sessions with more than one document, by the session's number
 	kinds         [3]total
+	uses          []Use // of memories
 
 	terms    map[uint64]int32 // by hash, the place in postings
 	postings [][]posting
@@ -60,7 +75,9 @@ type column struct {
 	scope, conversation             uint32
 	category, tier, speaker         uint32
 	kind                            uint8
-	asks, endsAsking, hidden        bool
+	asks, endsAsking, hidden, noise bool
+	characters                      int32
+	use                             uint32 // in uses; 0: Unused
 }
 
 // total counts the live documents of a kind.
@@ -78,7 +95,7 @@ type posting struct {
 // New gives an empty index for vectors of so many dimensions; 0: for none.
 func New(dims int) *Index {
 	return &Index{names: names{numbers: map[string]uint32{"": 0}, texts: []string{""}}, conversations: map[uint32][]int32{},
-		sessions: map[int32][]int32{}, terms: map[uint64]int32{}, vectors: vectors{dims: dims, words: (dims + 63) / 64}}
+		sessions: map[int32][]int32{}, uses: []Use{Unused}, terms: map[uint64]int32{}, vectors: vectors{dims: dims, words: (dims + 63) / 64}}
 }
 
 // Dims is of how many dimensions its vectors are.
@@ -203,6 +220,15 @@ func (x *Index) fill(slot int32, d *Document) {
 	c.created, c.validFrom, c.invalidated = d.CreatedAt, d.ValidFrom, d.InvalidatedAt
 	c.length, c.tells, c.asks, c.endsAsking, c.hidden = d.Length, d.Tells, d.Asks, d.EndsAsking, d.Hidden
 	c.scope, c.category, c.tier = x.names.number(d.Scope), x.names.number(d.Category), x.names.number(d.Tier)
+	c.characters, c.noise = d.Characters, d.Noise
+	if d.Kind == kinds.Memory {
+		if c.use == 0 {
+			c.use = uint32(len(x.uses))
+			x.uses = append(x.uses, Use{})
+		}
+		x.uses[c.use] = d.Use
+		x.uses[c.use].TemporalType = x.names.texts[x.names.number(d.Use.TemporalType)]
+	}
 	x.kinds[c.kind].documents++
 	x.kinds[c.kind].length += float64(c.length)
 	if c.plain() {

@@ -88,3 +88,12 @@ func (v *vectors) cosine(slot int32, vector []float32) float64 {
 	}
 	return (float64(a) + float64(b) + float64(c) + float64(d)) * float64(v.scales[slot])
 }
+
+// vector is that of a slot, as far as it is kept.
+func (v *vectors) vector(slot int32) []float32 {
+	vector := make([]float32, v.dims)
+	for i, value := range v.values[int(slot)*v.dims:][:v.dims] {
+		vector[i] = float32(value) * v.scales[slot]
+	}
+	return vector
+}
