@@ -126,9 +126,9 @@ func TestMinScore(t *testing.T) {
 			t.Fatalf("%v, %v", enginetest.HitIDs(all), err)
 		}
 		last := all.Hits[2]
-		q.MinScore, q.WhyNot = math.Nextafter(last.Score, 1), last.ID
+		q.MinScore, q.WhyNot = (all.Hits[1].Score+last.Score)/2, last.ID // WhyNot asks the file, whose scores differ in the last digits
 		some, err := e.Recall(t.Context(), q)
-		if err != nil || len(some.Hits) != 2 || some.Hits[1].ID != all.Hits[1].ID || some.Hits[1].Score != all.Hits[1].Score {
+		if err != nil || len(some.Hits) != 2 || some.Hits[1].ID != all.Hits[1].ID || math.Abs(some.Hits[1].Score-all.Hits[1].Score) > 1e-6 {
 			t.Errorf("%s: %v, %v, want the first two of %v", kind, enginetest.HitIDs(some), err, enginetest.HitIDs(all))
 		}
 		if some.WhyNot.Stage != "hard_min_score" || !strings.Contains(some.WhyNot.Reason, "below the least score asked for, 0.") {

@@ -47,16 +47,12 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 			t.Errorf("%+v: hit %d, %s, is none in the file", q, i, h.ID)
 			continue
 		}
-		if i < len(file.Hits) && file.Hits[i].ID != h.ID && math.Abs(file.Hits[i].Score-h.Score) > 3e-4 {
+		if i < len(file.Hits) && file.Hits[i].ID != h.ID && math.Abs(file.Hits[i].Score-h.Score) > 1e-6 {
 			t.Errorf("%+v: hit %d is %s with %v, in the file %s with %v", q, i, h.ID, h.Score, file.Hits[i].ID, file.Hits[i].Score)
 		}
 		got, wanted := signalsOf(h.Signals), signalsOf(want)
 		for name, v := range wanted {
-			tolerance := 1e-6
-			if q.Mode != recall.LexicalMode && slices.Contains([]string{"cosine", "near cosine", "vector", "reply", "fused"}, name) {
-				tolerance = 3e-4 // of the model's few dimensions 16 bits each
-			}
-			if math.Abs(got[name]-v) > tolerance {
+			if math.Abs(got[name]-v) > 1e-6 {
 				t.Errorf("%+v: %s of %s: %v, in the file %v", q, name, h.ID, got[name], v)
 			}
 		}

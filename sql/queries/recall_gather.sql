@@ -153,9 +153,9 @@ cosines AS MATERIALIZED (
 pool AS (
     SELECT doc_no
     FROM (SELECT h.doc_no, sum(bm25(h.idf, h.tf, h.length, h.average_length, w.k1, w.b)) AS raw
-          FROM hits AS h CROSS JOIN temp.main.weighing AS w GROUP BY h.doc_no ORDER BY raw DESC, h.doc_no LIMIT 2000)
+          FROM hits AS h CROSS JOIN temp.main.weighing AS w GROUP BY h.doc_no ORDER BY round(raw, 9) DESC, h.doc_no LIMIT 2000)
     CROSS JOIN temp.main.asking AS q
-    QUALIFY row_number() OVER (ORDER BY raw DESC, doc_no) <= q.pool
+    QUALIFY row_number() OVER (ORDER BY round(raw, 9) DESC, doc_no) <= q.pool
     UNION ALL
     SELECT doc_no
     FROM (FROM cosines ORDER BY cosine DESC, doc_no LIMIT 2000)

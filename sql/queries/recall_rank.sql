@@ -71,7 +71,7 @@ fused AS (
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined WHERE asks AND weight('reply') > 0) AS p USING (session_no, place)
 ),
 placed AS (
-    SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, fused DESC, cosine DESC NULLS LAST, raw DESC NULLS LAST, doc_no) AS position
+    SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, round(fused, 9) DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 9) DESC NULLS LAST, doc_no) AS position
     FROM fused
 ),
 reranked AS (
@@ -119,9 +119,9 @@ floored AS (
              WHEN weight('noise') AND noise THEN 'noise' END) AS dropped)
     FROM decayed
 ),
-settled AS (  -- what is left stands by its last score, what was dropped as it came
-    SELECT *, CASE WHEN dropped IS NULL THEN decayed END AS last, CASE WHEN dropped IS NULL THEN length_normed END AS before_last,
-        CASE WHEN dropped IS NULL THEN reranked END AS first
+settled AS (  -- what is left stands by its last score, what was dropped as it came; what differs in the last digits alone is the same
+    SELECT *, CASE WHEN dropped IS NULL THEN round(decayed, 9) END AS last, CASE WHEN dropped IS NULL THEN round(length_normed, 9) END AS before_last,
+        CASE WHEN dropped IS NULL THEN round(reranked, 9) END AS first
     FROM floored
 )
 SELECT doc_no, cosine, near_cosine, raw, vector_score, lexical_score, session_score, date_score, speaker_score, reply_score,

@@ -213,7 +213,7 @@ func (g *gathering) byWords() []int32 {
 			score[p.slot] += bm25(idf[c.kind], h.share*float64(p.tf), float64(c.length), q.Rarity.average[c.kind], q.K1, q.B)
 		}
 	}
-	best := g.best(touched, func(slot int32) float64 { return score[slot] })
+	best := g.best(touched, func(slot int32) float64 { return math.Round(score[slot] * 1e9) })
 	for _, slot := range touched {
 		score[slot] = 0
 	}

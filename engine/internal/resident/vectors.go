@@ -5,14 +5,19 @@ import (
 	"math/bits"
 )
 
-// vectors are of unit length, by slot. A value of a vector is kept as a share of its greatest one, in 16 bits; its sign is its bit.
+// vectors are of unit length, by slot. While they are few they are kept as they are. Of many, a value is kept as a share of the vector's greatest one, in
+// 16 bits. The sign of a value is its bit.
 type vectors struct {
 	dims, words int
 	bits        []uint64
-	values      []int16
+	exact       []float32 // nil: they are many
+	values      []int16   // of many
 	scales      []float32 // what a value of 1 stands for; 0: there is no vector
 	count       int
 }
+
+// fewValues is how many values are kept as they are: 16 MB of them.
+const fewValues = 4 << 20
 
 func (v *vectors) bytes() int { return v.words*8 + v.dims*2 + 4 }
 
@@ -24,8 +29,33 @@ func (v *vectors) add(vector []float32) {
 	slot := int32(len(v.scales))
 	v.scales = append(v.scales, 0)
 	v.bits = append(v.bits, make([]uint64, v.words)...)
-	v.values = append(v.values, make([]int16, v.dims)...)
+	switch {
+	case v.values != nil:
+		v.values = append(v.values, make([]int16, v.dims)...)
+	case len(v.exact)+v.dims <= fewValues:
+		v.exact = append(v.exact, make([]float32, v.dims)...)
+	default:
+		v.shorten()
+	}
 	v.set(slot, vector)
+}
+
+// shorten goes over to values of 16 bits, with room for the newest slot.
+func (v *vectors) shorten() {
+	v.values = make([]int16, len(v.scales)*v.dims)
+	for slot := range len(v.exact) / v.dims {
+		if scale := v.scales[slot]; scale != 0 {
+			quantize(v.exact[slot*v.dims:][:v.dims], scale, v.values[slot*v.dims:])
+		}
+	}
+	v.exact = nil
+}
+
+// quantize writes values in units of the scale.
+func quantize(vector []float32, scale float32, values []int16) {
+	for i, f := range vector {
+		values[i] = int16(math.RoundToEven(float64(f) / float64(scale)))
+	}
 }
 
 // set gives a slot another vector, or none.
@@ -41,11 +71,13 @@ func (v *vectors) set(slot int32, vector []float32) {
 		return
 	}
 	v.count++
-	values, scale := v.values[int(slot)*v.dims:][:v.dims], sketch(vector, v.bits[int(slot)*v.words:][:v.words])
-	for i, f := range vector {
-		values[i] = int16(math.RoundToEven(float64(f) / float64(scale)))
+	at := int(slot) * v.dims
+	v.scales[slot] = sketch(vector, v.bits[int(slot)*v.words:][:v.words])
+	if v.values == nil {
+		copy(v.exact[at:], vector)
+		return
 	}
-	v.scales[slot] = scale
+	quantize(vector, v.scales[slot], v.values[at:])
 }
 
 // sketch sets the bits of a vector's signs and gives the unit of its values.
@@ -74,25 +106,38 @@ func (v *vectors) distance(slot int, signs []uint64) (n int) {
 
 // cosine is that of the vector of a slot and one of unit length.
 func (v *vectors) cosine(slot int32, vector []float32) float64 {
-	values := v.values[int(slot)*v.dims:][:len(vector)]
-	var a, b, c, d float32
+	at := int(slot) * v.dims
+	if v.values == nil {
+		return dot(v.exact[at:][:len(vector)], vector)
+	}
+	return dot(v.values[at:][:len(vector)], vector) * float64(v.scales[slot])
+}
+
+// dot is the inner product of two vectors of the same length.
+func dot[T int16 | float32](a []T, b []float32) float64 {
+	var sums [4]float64
 	i := 0
-	for ; i+4 <= len(vector); i += 4 {
-		a += float32(values[i]) * vector[i]
-		b += float32(values[i+1]) * vector[i+1]
-		c += float32(values[i+2]) * vector[i+2]
-		d += float32(values[i+3]) * vector[i+3]
+	for ; i+4 <= len(b) && i+4 <= len(a); i += 4 {
+		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
+		sums[0] += float64(float32(x[0]) * y[0])
+		sums[1] += float64(float32(x[1]) * y[1])
+		sums[2] += float64(float32(x[2]) * y[2])
+		sums[3] += float64(float32(x[3]) * y[3])
 	}
-	for ; i < len(vector); i++ {
-		a += float32(values[i]) * vector[i]
+	for ; i < len(b); i++ {
+		sums[0] += float64(float32(a[i]) * b[i])
 	}
-	return (float64(a) + float64(b) + float64(c) + float64(d)) * float64(v.scales[slot])
+	return sums[0] + sums[1] + sums[2] + sums[3]
 }
 
 // vector is that of a slot, as far as it is kept.
 func (v *vectors) vector(slot int32) []float32 {
+	at := int(slot) * v.dims
+	if v.values == nil {
+		return v.exact[at:][:v.dims]
+	}
 	vector := make([]float32, v.dims)
-	for i, value := range v.values[int(slot)*v.dims:][:v.dims] {
+	for i, value := range v.values[at:][:v.dims] {
 		vector[i] = float32(value) * v.scales[slot]
 	}
 	return vector
