@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // Label says when a message was said, and by whom.
@@ -20,7 +20,7 @@ func Moment(t time.Time, at *time.Location) string { return t.In(at).Format("200
 func (m *Message) Source() string {
 	said := m.Text
 	if m.hasMedia() {
-		said = text.StripMedia(said)
+		said = standin.StripMedia(said)
 	}
 	lines := []string{strings.TrimSpace(said)}
 	if m.Caption != "" {
@@ -29,13 +29,13 @@ func (m *Message) Source() string {
 	for i := range m.Blocks {
 		switch b := &m.Blocks[i]; b.Type {
 		case ToolCallBlock:
-			lines = append(lines, strings.TrimSpace("[calls "+cmp.Or(b.Tool, "a tool")+"] "+text.OmitEncoded(b.Input)))
+			lines = append(lines, strings.TrimSpace("[calls "+cmp.Or(b.Tool, "a tool")+"] "+standin.OmitEncoded(b.Input)))
 		case ToolResultBlock:
 			what := "[result of " + cmp.Or(b.Tool, "a tool")
 			if b.IsError {
 				what += ", an error"
 			}
-			lines = append(lines, strings.TrimSpace(what+"] "+text.OmitEncoded(b.Output)))
+			lines = append(lines, strings.TrimSpace(what+"] "+standin.OmitEncoded(b.Output)))
 		}
 	}
 	kept := lines[:0]

@@ -16,6 +16,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // texts reads what candidates say, and what is told of them. What tools were given and gave, and files, count only where a message lacks
@@ -93,7 +94,7 @@ func (h *candidateHit) tell(told GrepHit, texts []string) {
 	for i, said := range texts {
 		switch {
 		case i == 0 && h.kind == kinds.Message:
-			h.texts = append(h.texts, text.IndexedText(said))
+			h.texts = append(h.texts, standin.IndexedText(said))
 		case i == 0 || said != "" && !slices.Contains(h.texts, said):
 			h.texts = append(h.texts, said)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/dates"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -28,7 +29,7 @@ type question struct {
 	sources []string          // per term, the word that it comes from
 	others  []string          // terms that are not looked up, being of words that stand everywhere
 	vector  []float32
-	periods []text.Period
+	periods []dates.Period
 	rarity  func(word string) float64 // 0 to 1; nil: unknown
 }
 
@@ -104,7 +105,7 @@ func (r *recall) ask(ctx context.Context, c *duck.Conn) (err error) {
 		return err
 	}
 	if r.weights.Date > 0 {
-		r.question.periods = text.Dates(q.Text, r.at)
+		r.question.periods = dates.Find(q.Text, r.at)
 		r.result.Trace.Dates = r.question.periods
 	}
 	if err := r.askTable(ctx, c); err != nil {
@@ -169,7 +170,7 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 }
 
 // occurrences gives the periods that the question may mean.
-func (r *recall) occurrences() (all []text.Period) {
+func (r *recall) occurrences() (all []dates.Period) {
 	for _, p := range r.question.periods {
 		all = append(all, p.Occurrences(r.at.AddDate(-yearsBack, 0, 0), r.at.AddDate(yearsAhead, 0, 0))...)
 	}
@@ -332,7 +333,7 @@ const commonest = 0.2
 
 // dated reports whether a word is one of those that name a period.
 func (q *question) dated(word string) bool {
-	return slices.ContainsFunc(q.periods, func(p text.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
+	return slices.ContainsFunc(q.periods, func(p dates.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
 }
 
 // related gives the terms of related words, each with the number of the word that it is related to and its share in that word's
