@@ -53,7 +53,7 @@ var house = []struct{ of, may string }{
 	{"engine/index", "sql engine/internal/fault engine/internal/duck engine/kinds engine/setup engine/text"},
 	{"engine/memory", "sql " + ground + " engine/index engine/interchange engine/scope"},
 	{"engine/recall", "sql " + ground + " engine/text/dates engine/index engine/memory engine/scope engine/vec"},
-	{"engine/conversation", "sql " + ground + " engine/text/standin engine/index engine/interchange engine/payload engine/scope engine/prompts"},
+	{"engine/conversation", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/interchange engine/payload engine/scope engine/prompts"},
 	{"engine/compact", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/payload engine/scope engine/conversation engine/prompts"},
 	{"engine/assemble", "sql " + ground + " engine/index engine/recall engine/conversation engine/compact engine/prompts"},
 	{"engine/lookup", "sql " + ground + " engine/text/standin engine/index engine/memory engine/scope engine/recall engine/conversation engine/compact engine/assemble engine/prompts"},

@@ -70,7 +70,7 @@ func Roles() []string { return []string{"user", "assistant", "system", "tool"} }
 
 // fields is what the index holds of a message: who said it and when, what was said and what was shown, and what tools were given and gave.
 func (m *Message) fields() []index.Field {
-	return []index.Field{{Text: m.Speaker, Weight: 1}, {Text: m.SaidAt.Format("2 January 2006"), Weight: 1}, {Text: standin.IndexedText(m.Text), Weight: 1}, {Text: m.Caption, Weight: 1}, {Text: m.ToolText(), Weight: 1}}
+	return []index.Field{{Text: m.Speaker, Weight: 1}, {Text: Day(m.SaidAt), Weight: 1}, {Text: standin.IndexedText(m.Text), Weight: 1}, {Text: m.Caption, Weight: 1}, {Text: m.ToolText(), Weight: 1}}
 }
 
 // ToolText is what tools were given and gave, a line for each.

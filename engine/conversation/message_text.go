@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/text/extract"
 	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
@@ -13,8 +14,16 @@ func (m *Message) Label(at *time.Location) string {
 	return "[" + Moment(m.SaidAt, at) + "] " + cmp.Or(m.Speaker, m.Role)
 }
 
-// Moment is a time as summaries give it.
-func Moment(t time.Time, at *time.Location) string { return t.In(at).Format("2006-01-02 15:04 MST") }
+// Moment is a time as models are shown it, in summaries and elsewhere; without a location, in UTC.
+func Moment(t time.Time, at *time.Location) string {
+	if at == nil {
+		at = time.UTC
+	}
+	return t.In(at).Format(extract.Moment)
+}
+
+// Day is the day of a time in the words that a message is found by.
+func Day(t time.Time) string { return t.Format("2 January 2006") }
 
 // Source is what a summariser reads of the message: what was said and shown, and what tools were given and gave; no thinking.
 func (m *Message) Source() string {

@@ -160,17 +160,17 @@ func (r *GrepResult) Text() string {
 		b.WriteString(" in all conversations")
 	}
 	if at := r.request.Since; !at.IsZero() {
-		fmt.Fprintf(&b, ", since %s", stamp(at, r.location))
+		fmt.Fprintf(&b, ", since %s", conversation.Moment(at, r.location))
 	}
 	if at := r.request.Before; !at.IsZero() {
-		fmt.Fprintf(&b, ", before %s", stamp(at, r.location))
+		fmt.Fprintf(&b, ", before %s", conversation.Moment(at, r.location))
 	}
 	b.WriteByte('\n')
 	if len(r.Hits) > 0 {
 		b.WriteString(untrusted)
 	}
 	for i, h := range r.Hits {
-		line := fmt.Sprintf("[%s] (%s, %s", h.ID, assemble.Byline(h.Speaker, h.Role), stamp(h.At, r.location))
+		line := fmt.Sprintf("[%s] (%s, %s", h.ID, assemble.Byline(h.Speaker, h.Role), conversation.Moment(h.At, r.location))
 		if h.Summary != "" {
 			line += ", in " + h.Summary
 		}

@@ -7,8 +7,16 @@ import (
 	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
-// stampLayout is how the bracket of a message's label begins; the zone comes behind.
-const stampLayout = "[2006-01-02 15:04"
+// Moment is the layout of a time in the bracket of a label. Whoever writes labels takes it from here, since it is read back out of summaries.
+const Moment = minutes + " MST"
+
+const (
+	clock   = "15:04"
+	minutes = time.DateOnly + " " + clock
+
+	stampLayout = "[" + minutes // how a bracket of one time begins; the zone comes behind
+	shortLayout = "[" + clock + "]"
+)
 
 // sameMoment is how far a line may be from the time last printed without a time of its own.
 const sameMoment = 10 * time.Minute
@@ -56,7 +64,7 @@ func (p *labelPrinter) next(l label) (shown string, starts bool) {
 		if l.at.Sub(p.printed.at).Abs() < sameMoment {
 			return name, true
 		}
-		shown = l.at.Format("[15:04] ") + name
+		shown = l.at.Format(shortLayout) + " " + name
 	}
 	p.printed = l
 	return shown, true
@@ -84,12 +92,12 @@ func lineLabel(line string, before label, labels bool) (l label, n int) {
 	stamp, rest := before.stamp, line
 	if own, after, ok := strings.Cut(line, "] "); ok && line[0] == '[' {
 		own += "]"
-		at, err := time.Parse("[15:04]", own)
+		at, err := time.Parse(shortLayout, own)
 		switch _, _, full := readStamp(own); {
 		case full:
 			stamp = own
 		case err == nil && !before.at.IsZero() && labels:
-			stamp = before.at.Format("[2006-01-02 ") + at.Format("15:04") + before.zone + "]"
+			stamp = "[" + before.at.Format(time.DateOnly) + " " + at.Format(clock) + before.zone + "]"
 		default:
 			return label{}, 0
 		}
