@@ -98,7 +98,7 @@ func (r *recall) ask(ctx context.Context, c *duck.Conn) (err error) {
 		r.result.WeightSet = q.WeightSet
 	}
 	r.weights.HardMinScore = max(r.weights.HardMinScore, q.MinScore)
-	if err := ClearTables(ctx, c); err != nil {
+	if err := clearTables(ctx, c); err != nil {
 		return err
 	}
 	if err := r.findConversations(ctx, c); err != nil {
@@ -205,7 +205,7 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	if len(words) == 0 {
 		return nil
 	}
-	if err := AskTerms(c, words, terms, shares); err != nil {
+	if err := askTerms(c, words, terms, shares); err != nil {
 		return err
 	}
 	if _, err := c.ExecTemp(ctx, "recall_count_words"); err != nil {
@@ -231,8 +231,8 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	return err
 }
 
-// AskTerms puts terms into the table that the index is asked from.
-func AskTerms(c *duck.Conn, words []int32, terms []string, shares []float64) error {
+// askTerms puts terms into the table that the index is asked from.
+func askTerms(c *duck.Conn, words []int32, terms []string, shares []float64) error {
 	rows := make([][]driver.Value, len(terms))
 	for i := range terms {
 		rows[i] = []driver.Value{words[i], terms[i], shares[i]}
@@ -276,7 +276,7 @@ func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
 	byWords := len(q.terms) > 0 && r.result.Mode != VectorMode
 	if byWords {
 		if words, terms, shares := q.related(r); len(words) > 0 {
-			if err := AskTerms(c, words, terms, shares); err != nil {
+			if err := askTerms(c, words, terms, shares); err != nil {
 				return err
 			}
 		}
@@ -288,7 +288,7 @@ func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
 			r.notice("%s", notice)
 		}
 		if ready {
-			if err := AskFTS(ctx, c, r.query.Kinds); err != nil {
+			if err := askFTS(ctx, c, r.query.Kinds); err != nil {
 				return err
 			}
 		}
@@ -319,8 +319,8 @@ func (r *recall) chance() float64 {
 	return 0
 }
 
-// AskFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
-func AskFTS(ctx context.Context, c *duck.Conn, kinds []kinds.Kind) error {
+// askFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
+func askFTS(ctx context.Context, c *duck.Conn, kinds []kinds.Kind) error {
 	duck.Kept[recallTables](c).filled = true
 	if _, err := c.ExecTemp(ctx, "recall_ask_fts", sql.Named("kinds", duck.FilterArg(kinds))); err != nil {
 		return err
