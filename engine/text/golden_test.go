@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mallardmem/mallard/engine/text/internal/texttest"
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 )
 
 // TestParagraphs holds the terms of a paragraph in each of some languages to a golden file. A file of testdata/paragraphs is named for
@@ -33,7 +33,7 @@ func TestParagraphs(t *testing.T) {
 				}
 				fmt.Fprintf(&b, "%d-%d %s %s%s\n", token.Start, token.End, token.Surface, token.Term, mark)
 			}
-			texttest.Golden(t, strings.TrimSuffix(file, ".txt")+".golden", b.String())
+			golden.Check(t, strings.TrimSuffix(file, ".txt")+".golden", b.String())
 		})
 	}
 }

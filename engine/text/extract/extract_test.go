@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/text/extract"
 	"github.com/mallardmem/mallard/engine/text/internal/texttest"
@@ -50,7 +51,7 @@ func TestExtractGolden(t *testing.T) {
 					t.Errorf("target %d: another time it is %q", target, again)
 				}
 			}
-			texttest.Golden(t, strings.TrimSuffix(file, ".txt")+".golden", b.String())
+			golden.Check(t, strings.TrimSuffix(file, ".txt")+".golden", b.String())
 		})
 	}
 }

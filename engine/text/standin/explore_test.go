@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 	"github.com/mallardmem/mallard/engine/text/internal/texttest"
 	"github.com/mallardmem/mallard/engine/text/standin"
 )
@@ -33,7 +34,7 @@ func TestExploreGolden(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "=== %s\n%s\n\n", name, standin.Explore(name, "", content))
 	}
-	texttest.Golden(t, "testdata/explore.golden", b.String())
+	golden.Check(t, "testdata/explore.golden", b.String())
 }
 
 func TestDetectKind(t *testing.T) {

@@ -2,32 +2,9 @@
 package texttest
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write what the tests find into their golden files")
-
-// Golden compares what a test found with a file. With the flag -update it writes the file instead, and the test's author reviews the difference.
-func Golden(t testing.TB, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-golden +now):\n%s", path, diff)
-	}
-}
 
 // Seeds are texts to begin fuzzing with, each odd in its own way.
 var Seeds = []string{
