@@ -3,7 +3,7 @@
 //
 // It owns no table: what a recall gathers is in temporary tables of the connection that it has, which last for a number of recalls and are emptied between.
 // Sets of weights are settings of the file, named weights:<set>. Weights are data: a stage of ranking that they leave out is not run. A signal is a
-// weight, a column of the query recall_candidates and a field of Candidate; the explanation has a row for each.
+// weight, a column of the query recall_rank and a field of Candidate; the explanation has a row for each.
 //
 // It asks duck for a connection, index for the tokenizer, the model and the state of the fts index, scope what an agent sees; of memory it needs the
 // words alone: categories, tiers, levels.

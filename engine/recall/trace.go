@@ -15,7 +15,7 @@ type Trace struct {
 	LexicalQuery string         `json:"lexical_query,omitempty"` // after expansion
 	Terms        []string       `json:"terms,omitempty"`         // what the index was asked
 	Tags         []string       `json:"tags,omitempty"`
-	Dates        []dates.Period `json:"dates,omitempty"` // that the query names
+	Dates        []dates.Period `json:"dates,omitempty"`    // that the query names
 	Resident     bool           `json:"resident,omitempty"` // the resident index found the candidates, not the file
 	Stages       []Stage        `json:"stages"`
 	Drops        []Drop         `json:"drops"` // largest first

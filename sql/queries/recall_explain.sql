@@ -28,7 +28,7 @@ ORDER BY d.owner_id <> $id, d.owner_id
 LIMIT 6;
 
 -- name: explain_sift
--- Who takes part, by the filters of recall_candidates.
+-- Who takes part, by the filters of recall_gather.
 INSERT INTO temp.main.sifted
 SELECT doc_no, kind, length, session_no, place, outside
 FROM (

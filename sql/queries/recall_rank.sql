@@ -18,7 +18,7 @@ SET VARIABLE weights = '{weights}'::JSON::weights;
 -- name: recall_rank
 -- Gives the candidates offered their signals, each from 0 to 1, joins these into one score, fused, and takes that through every stage after it. Each
 -- candidate has one column per stage and, where a stage dropped it, that stage's name; those that are left come first, best first. What a weight of 0
--- asks for is not computed.
+-- asks for is not computed. The fused and the last score are rounded, so that what is alike is the same, and stands in the order of its age.
 WITH described AS (
     SELECT o.*, q.asked_at, q.hits, q.rerankable,
         CASE WHEN weight('date') > 0 AND q.froms <> [] THEN list_max(list_transform(list_zip(q.froms, q.untils),
@@ -64,14 +64,14 @@ joined AS (
 ),
 fused AS (
     SELECT j.*, p.relevance AS reply_score,
-        clamp01((j.relevance + coalesce(j.session_score, 0) * weight('session') + coalesce(j.date_score, 0) * weight('date') + coalesce(j.speaker_score, 0) * weight('speaker')
+        round(clamp01((j.relevance + coalesce(j.session_score, 0) * weight('session') + coalesce(j.date_score, 0) * weight('date') + coalesce(j.speaker_score, 0) * weight('speaker')
                 + coalesce(p.relevance, 0) * weight('reply') + j.tells * weight('tells') - j.ends_asking::INTEGER * weight('question'))
-            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('tells')) ELSE 1 END) AS fused
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('tells')) ELSE 1 END), 9) AS fused
     FROM joined AS j
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined WHERE asks AND weight('reply') > 0) AS p USING (session_no, place)
 ),
 placed AS (
-    SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, round(fused, 9) DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 9) DESC NULLS LAST, doc_no) AS position
+    SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 9) DESC NULLS LAST, doc_no) AS position
     FROM fused
 ),
 reranked AS (
@@ -102,7 +102,7 @@ normed AS (
 ),
 decayed AS (
     SELECT *,
-        CASE
+        round(CASE
             WHEN kind = 'memory' AND weight('decay') = 'engine'
             THEN clamp01(length_normed * decay_multiplier(greatest(composite, freshness), tier))
             WHEN kind = 'memory' AND weight('decay') = 'simple'
@@ -110,7 +110,7 @@ decayed AS (
                 CASE WHEN temporal_type = 'dynamic' THEN weight('life_days') / 3 ELSE weight('life_days') END,
                 access_count, days_between(last_accessed_at, asked_at), weight('reinforcement'), weight('max_life')))
             ELSE length_normed
-        END AS decayed
+        END, 9) AS decayed
     FROM normed
 ),
 floored AS (
@@ -119,8 +119,8 @@ floored AS (
              WHEN weight('noise') AND noise THEN 'noise' END) AS dropped)
     FROM decayed
 ),
-settled AS (  -- what is left stands by its last score, what was dropped as it came; what differs in the last digits alone is the same
-    SELECT *, CASE WHEN dropped IS NULL THEN round(decayed, 9) END AS last, CASE WHEN dropped IS NULL THEN round(length_normed, 9) END AS before_last,
+settled AS (  -- what is left stands by its last score, what was dropped as it came
+    SELECT *, CASE WHEN dropped IS NULL THEN decayed END AS last, CASE WHEN dropped IS NULL THEN round(length_normed, 9) END AS before_last,
         CASE WHEN dropped IS NULL THEN round(reranked, 9) END AS first
     FROM floored
 )
