@@ -139,6 +139,7 @@ const (
 	canCreate                       // makes the file when there is none
 	canAsk                          // brings the language model, where one is configured
 	canExplore                      // brings it where it is to say what large files hold
+	holds                           // has the file for long, and answers others
 	canAskHolder                    // asks the process that has the file, when there is one and it shares it
 )
 
@@ -182,6 +183,9 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 	o.Conversation = c.Conversation
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = a.memoryLimit(c)
+	}
+	if how&holds == 0 {
+		o.ResidentMB = -1 // it asks once
 	}
 	if how&canAsk != 0 || how&canExplore != 0 && c.Conversation.SummarizeFiles {
 		if o.LLM, err = c.LLM.open(); err != nil {

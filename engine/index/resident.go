@@ -19,6 +19,7 @@ type residence struct {
 	// Held for writing from just before a COMMIT until what it brought is in the index, for reading by who wants the file and the index in one state.
 	commits sync.RWMutex
 	now     *resident.Index // nil: there is none; commits protects it
+	worn    bool            // it should be made anew, and answers until it is; likewise
 
 	// The writer's lock owns these.
 	changes    []resident.Change // of the write under way
@@ -122,6 +123,9 @@ func (ix *Index) committed() {
 	default:
 		if r.now != nil {
 			r.now.Apply(r.changes)
+			if r.worn = r.now.Worn(); r.now.Size().Bytes > int64(ix.opts.ResidentMB)<<20 {
+				r.now = nil
+			}
 		}
 		if r.making != nil {
 			r.making.changes = append(r.making.changes, r.changes...)
@@ -150,8 +154,10 @@ func (ix *Index) Resident(read func() error, do func(*resident.Index) error) (ok
 	}
 	r.commits.RLock()
 	defer r.commits.RUnlock()
-	if r.now == nil {
+	if r.now == nil || r.worn {
 		ix.wantResident()
+	}
+	if r.now == nil {
 		return false, nil
 	}
 	if err := read(); err != nil {
@@ -262,7 +268,7 @@ func (ix *Index) makeResident(ctx context.Context) (again bool) {
 	}
 	x.Apply(m.changes)
 	r.commits.Lock()
-	r.now = x
+	r.now, r.worn = x, false
 	r.commits.Unlock()
 	return true
 }

@@ -1,18 +1,118 @@
 package recall_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/recall"
 )
+
+// TestResidentWhileOthersWrite: readers, writers and whoever makes the index anew at once leave a resident index that answers as the file does, and
+// no recall gives a hit that is not there.
+func TestResidentWhileOthersWrite(t *testing.T) {
+	enginetest.Alone(t)
+	rng := rand.New(rand.NewPCG(14, 2))
+	e, _ := randomTalk(t, rng)
+	writes, rounds := 40, 2
+	if testing.Short() {
+		writes, rounds = 15, 1
+	}
+	for round := range rounds {
+		ctx, stop := context.WithCancel(t.Context())
+		var writers, readers sync.WaitGroup
+		for w := range uint64(2) {
+			writers.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(round), w))
+				for range writes {
+					m, err := e.Remember(ctx, memory.RememberRequest{Text: enginetest.Sentence(rng), SourceSession: fmt.Sprint("noted ", rng.IntN(6))})
+					if err == nil && rng.IntN(3) == 0 {
+						_, err = e.Forget(ctx, memory.ForgetRequest{ID: m.ID})
+					}
+					if _, err2 := e.Append(ctx, conversation.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(5)),
+						Messages: []conversation.Message{{Text: enginetest.Sentence(rng), Speaker: "Teo"}}}); err != nil || err2 != nil {
+						t.Error(err, err2)
+					}
+				}
+			})
+		}
+		writers.Go(func() {
+			for range 3 {
+				if _, err := e.RebuildIndex(ctx, index.RebuildRequest{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for r := range uint64(3) {
+			readers.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(round), 10+r))
+				for ctx.Err() == nil {
+					q := randomQuestion(rng)
+					q.Limit = 20
+					result, err := e.Recall(ctx, q)
+					if err != nil {
+						if ctx.Err() == nil {
+							t.Error(err)
+						}
+						return
+					}
+					for _, h := range result.Hits {
+						if h.ID == "" || h.CreatedAt.IsZero() {
+							t.Errorf("%q, resident %t: a hit of nothing: %+v", q.Text, result.Trace.Resident, h)
+						}
+					}
+				}
+			})
+		}
+		writers.Wait()
+		stop()
+		readers.Wait()
+		for range 15 {
+			q := randomQuestion(rng)
+			q.Weights = randomWeights(rng)
+			bothWays(t, e, q)
+		}
+	}
+}
+
+// TestResidentFits: with too little memory for its vectors the resident index answers by words, with less it does not, and with none nobody asks it.
+func TestResidentFits(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		megabytes      int
+		words, vectors bool
+	}{{0, true, true}, {1, true, false}, {-1, false, false}} {
+		e := enginetest.OpenAt(t, enginetest.NewFile(t), engine.Options{Embedder: enginetest.Plotted{N: 1024, Vectors: map[string][]float32{}}, ResidentMB: test.megabytes})
+		many := make([]memory.RememberRequest, 600)
+		for i := range many {
+			many[i].Text = fmt.Sprint("crane ", i)
+		}
+		if _, err := e.RememberMany(t.Context(), many); err != nil {
+			t.Fatal(err)
+		}
+		if ready, err := enginetest.Index(e).AwaitResident(t.Context()); ready != test.words || err != nil {
+			t.Errorf("%d MB: ready %t, %v", test.megabytes, ready, err)
+		}
+		for mode, want := range map[recall.Mode]bool{recall.LexicalMode: test.words, recall.Hybrid: test.vectors} {
+			result, err := e.Recall(t.Context(), recall.Query{Text: "crane 7", Mode: mode})
+			if err != nil || result.Trace.Resident != want || len(result.Hits) == 0 {
+				t.Errorf("%d MB, %s: resident %t with %d hits, %v", test.megabytes, mode, result.Trace.Resident, len(result.Hits), err)
+			}
+		}
+		if s, err := e.Stats(t.Context()); err != nil || s.Resident.Ready != test.words || test.words && s.Resident.Documents != 600 || (s.Resident.Vectors > 0) != test.vectors {
+			t.Errorf("%d MB: %+v, %v", test.megabytes, s.Resident, err)
+		}
+	}
+}
 
 // bothWays asks the resident index and the file, and compares what they answer.
 func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {

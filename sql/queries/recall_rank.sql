@@ -66,12 +66,12 @@ fused AS (
     SELECT j.*, p.relevance AS reply_score,
         round(clamp01((j.relevance + coalesce(j.session_score, 0) * weight('session') + coalesce(j.date_score, 0) * weight('date') + coalesce(j.speaker_score, 0) * weight('speaker')
                 + coalesce(p.relevance, 0) * weight('reply') + j.tells * weight('tells') - j.ends_asking::INTEGER * weight('question'))
-            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('tells')) ELSE 1 END), 9) AS fused
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('tells')) ELSE 1 END), 12) AS fused
     FROM joined AS j
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined WHERE asks AND weight('reply') > 0) AS p USING (session_no, place)
 ),
 placed AS (
-    SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 9) DESC NULLS LAST, doc_no) AS position
+    SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 12) DESC NULLS LAST, doc_no) AS position
     FROM fused
 ),
 reranked AS (
@@ -110,7 +110,7 @@ decayed AS (
                 CASE WHEN temporal_type = 'dynamic' THEN weight('life_days') / 3 ELSE weight('life_days') END,
                 access_count, days_between(last_accessed_at, asked_at), weight('reinforcement'), weight('max_life')))
             ELSE length_normed
-        END, 9) AS decayed
+        END, 12) AS decayed
     FROM normed
 ),
 floored AS (
@@ -120,8 +120,8 @@ floored AS (
     FROM decayed
 ),
 settled AS (  -- what is left stands by its last score, what was dropped as it came
-    SELECT *, CASE WHEN dropped IS NULL THEN decayed END AS last, CASE WHEN dropped IS NULL THEN round(length_normed, 9) END AS before_last,
-        CASE WHEN dropped IS NULL THEN round(reranked, 9) END AS first
+    SELECT *, CASE WHEN dropped IS NULL THEN decayed END AS last, CASE WHEN dropped IS NULL THEN round(length_normed, 12) END AS before_last,
+        CASE WHEN dropped IS NULL THEN round(reranked, 12) END AS first
     FROM floored
 )
 SELECT doc_no, cosine, near_cosine, raw, vector_score, lexical_score, session_score, date_score, speaker_score, reply_score,
