@@ -45,6 +45,6 @@ fuzz: ## fuzz every parser for ten seconds
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s -fuzzminimizetime 5x $$folder </dev/null || exit 1; done
 
 golden: ## accept the present results as the goldens
-	$(GO) test ./engine/recall ./engine/assemble -run "Ranking|AssembledForms" -update && $(GO) test ./engine/text ./engine/prompts -update
+	$(GO) test ./engine/recall ./engine/assemble -run "Ranking|AssembledForms" -update && $(GO) test ./engine/text ./engine/text/extract ./engine/text/standin ./engine/prompts -update
 
 .PHONY: help build demo test test-long test-faults race bench lint fuzz golden

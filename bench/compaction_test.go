@@ -12,7 +12,7 @@ import (
 	"github.com/mallardmem/mallard/bench"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
-	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 )
 
 // compactionGolden has what can be found again after compaction of recorded conversations that are not part of the project.
@@ -38,7 +38,7 @@ func TestCompaction(t *testing.T) {
 	counts := fmt.Sprintf("%d conversations, %d turns, %d questions with %d turns of evidence\n", r.Conversations, r.Turns, r.Questions, r.Evidence)
 	got := counts + fmt.Sprintf("static in_window %.3f reachable_3 %.3f recall_4000 %.3f kept %.3f tokens %.0f summaries %d\n",
 		r.InWindow, r.Reachable3, r.Recall4000, r.Kept, r.Tokens, r.Summaries)
-	if enginetest.Updating() {
+	if golden.Updating() {
 		if err := os.WriteFile(compactionGolden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

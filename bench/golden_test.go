@@ -15,12 +15,13 @@ import (
 	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
-// golden has figures of recall on recorded conversations that are not part of the project: what they are counts of, a header,
+// locomoGolden has figures of recall on recorded conversations that are not part of the project: what they are counts of, a header,
 // and a line per model and category.
-const golden = "testdata/locomo.golden"
+const locomoGolden = "testdata/locomo.golden"
 
 const goldenHeader = "model category questions | session any@5 any@10 all@5 all@10 recall@10 | turn any@10 recall@10 MRR@10"
 
@@ -42,7 +43,7 @@ func TestLocomo(t *testing.T) {
 		{"all-MiniLM-L6-v2", openMiniLM},
 	} {
 		t.Run(model.name, func(t *testing.T) {
-			if model.name != "static" && !enginetest.Updating() && !enginetest.Long("models") {
+			if model.name != "static" && !golden.Updating() && !enginetest.Long("models") {
 				t.Skip("takes minutes: MALLARD_LONG=models")
 			}
 			report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: path, Embedder: model.open(t), Related: related, Queries: 1})
@@ -55,22 +56,22 @@ func TestLocomo(t *testing.T) {
 			found := fmt.Sprintf("%d conversations, %d turns, %d questions with evidence", report.Conversations, report.Turns, report.Questions)
 			got := goldenLines(model.name, report)
 			switch {
-			case enginetest.Updating():
+			case golden.Updating():
 				counts, lines[model.name] = found, got
 			case found != counts:
-				t.Fatalf("%s is of %s; MALLARD_LOCOMO has %s: compare with the file that it was made of, or make it anew with -update", golden, counts, found)
+				t.Fatalf("%s is of %s; MALLARD_LOCOMO has %s: compare with the file that it was made of, or make it anew with -update", locomoGolden, counts, found)
 			}
 			if diff := cmp.Diff(lines[model.name], got); diff != "" {
-				t.Errorf("%s (accept it with -update):\n%s", golden, diff)
+				t.Errorf("%s (accept it with -update):\n%s", locomoGolden, diff)
 			}
 		})
 	}
-	if enginetest.Updating() {
+	if golden.Updating() {
 		content := counts + "\n" + goldenHeader + "\n"
 		for _, model := range slices.Sorted(maps.Keys(lines)) { // one that is not at hand keeps its lines
 			content += strings.Join(lines[model], "\n") + "\n"
 		}
-		if err := os.WriteFile(golden, []byte(content), 0o644); err != nil {
+		if err := os.WriteFile(locomoGolden, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,8 +80,8 @@ func TestLocomo(t *testing.T) {
 // readGolden gives the first line, and those of each model.
 func readGolden(t *testing.T) (counts string, lines map[string][]string) {
 	t.Helper()
-	content, err := os.ReadFile(golden)
-	if err != nil && !enginetest.Updating() {
+	content, err := os.ReadFile(locomoGolden)
+	if err != nil && !golden.Updating() {
 		t.Fatal(err)
 	}
 	lines = map[string][]string{}

@@ -1,10 +1,8 @@
 package engine
 
-import (
-	"github.com/mallardmem/mallard/engine/internal/fault"
-)
+import "github.com/mallardmem/mallard/engine/internal/fault"
 
-// Opening a file.
+// Opening a file. Rooms give these errors and those below; this is where each is explained.
 var (
 	// ErrLocked: another process, or another handle of this one, has the file open. The message says what to do.
 	ErrLocked = fault.ErrLocked

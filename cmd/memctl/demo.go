@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
@@ -188,7 +189,7 @@ func ask(ctx context.Context, e *engine.Engine, q demoQuestion) (demoAnswer, err
 		return demoAnswer{}, err
 	}
 	for _, h := range result.Hits {
-		said := h.Speaker + " " + h.CreatedAt.Format("2 January 2006") + " " + h.Text
+		said := h.Speaker + " " + conversation.Day(h.CreatedAt) + " " + h.Text
 		if h.Kind == kinds.Memory {
 			m, err := e.Get(ctx, memory.GetRequest{ID: h.ID})
 			if err != nil {

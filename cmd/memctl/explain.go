@@ -9,7 +9,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/recall"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/dates"
 )
 
 // widestExplanation is how many columns an explanation takes at most: longer lines are hard to read.
@@ -66,7 +66,7 @@ func (a *app) asked(r *recall.Result) string {
 }
 
 // span says which days a period has.
-func span(p text.Period) string {
+func span(p dates.Period) string {
 	last := day(p.Until.AddDate(0, 0, -1))
 	switch {
 	case p.From.Year() == 1:

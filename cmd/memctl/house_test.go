@@ -31,7 +31,12 @@ const (
 var house = []struct{ of, may string }{
 	{"sql", ""},
 	{"engine/window", ""},
-	{"engine/text", ""},
+	{"engine/text/internal/*", ""},
+	{"engine/enginetest/golden", ""},
+	{"engine/text/dates", "engine/text/internal/char"},
+	{"engine/text/standin", "engine/text/internal/char"},
+	{"engine/text", "engine/text/internal/char"},
+	{"engine/text/extract", "engine/text engine/text/internal/char"},
 	{"engine/vec", ""},
 	{"engine/internal/duckfile", ""},
 	{"engine/internal/fault", ""},
@@ -48,11 +53,11 @@ var house = []struct{ of, may string }{
 	{"engine/query", "sql engine/internal/fault engine/internal/door engine/internal/duck"},
 	{"engine/index", "sql engine/internal/fault engine/internal/duck engine/kinds engine/setup engine/text"},
 	{"engine/memory", "sql " + ground + " engine/index engine/interchange engine/scope"},
-	{"engine/recall", "sql " + ground + " engine/index engine/memory engine/scope engine/vec"},
-	{"engine/conversation", "sql " + ground + " engine/index engine/interchange engine/payload engine/scope engine/prompts"},
-	{"engine/compact", "sql " + ground + " engine/index engine/payload engine/scope engine/conversation engine/prompts"},
+	{"engine/recall", "sql " + ground + " engine/text/dates engine/index engine/memory engine/scope engine/vec"},
+	{"engine/conversation", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/interchange engine/payload engine/scope engine/prompts"},
+	{"engine/compact", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/payload engine/scope engine/conversation engine/prompts"},
 	{"engine/assemble", "sql " + ground + " engine/index engine/recall engine/conversation engine/compact engine/prompts"},
-	{"engine/lookup", "sql " + ground + " engine/index engine/memory engine/scope engine/recall engine/conversation engine/compact engine/assemble engine/prompts"},
+	{"engine/lookup", "sql " + ground + " engine/text/standin engine/index engine/memory engine/scope engine/recall engine/conversation engine/compact engine/assemble engine/prompts"},
 	{"engine/upkeep", "sql " + ground + " engine/index engine/payload engine/conversation engine/compact engine/internal/duckfile"},
 	{"engine/salvage", "sql " + ground + " engine/index engine/payload engine/upkeep engine/internal/duckfile"},
 	{"engine", rooms},
@@ -66,7 +71,7 @@ var house = []struct{ of, may string }{
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},
 	{"bench/*", "bench bench/* engine engine/* embed/* rerank/*"},
 	{"testdata/demo", ""},
-	{"cmd/memctl", "engine engine/* embed/* rerank/* bench bench/* testdata/demo"},
+	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* bench bench/* testdata/demo"},
 }
 
 func TestImports(t *testing.T) {

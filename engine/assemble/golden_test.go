@@ -12,6 +12,7 @@ import (
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 )
 
 // asJSON is v as a person reads it.
@@ -87,7 +88,7 @@ func TestAssembledForms(t *testing.T) {
 		t.Errorf("the source %s is not shown", leaf)
 	}
 	system, messages := a.Anthropic()
-	enginetest.Golden(t, filepath.Join("testdata", "assembled.txt"), a.Text()+"\n")
-	enginetest.Golden(t, filepath.Join("testdata", "assembled.openai.json"), string(asJSON(t, a.OpenAI())))
-	enginetest.Golden(t, filepath.Join("testdata", "assembled.anthropic.json"), string(asJSON(t, map[string]any{"system": system, "messages": messages})))
+	golden.Check(t, filepath.Join("testdata", "assembled.txt"), a.Text()+"\n")
+	golden.Check(t, filepath.Join("testdata", "assembled.openai.json"), string(asJSON(t, a.OpenAI())))
+	golden.Check(t, filepath.Join("testdata", "assembled.anthropic.json"), string(asJSON(t, map[string]any{"system": system, "messages": messages})))
 }

@@ -205,7 +205,7 @@ func (m *AssembledMessage) heading() string {
 		line += " (" + speaker + ")"
 	}
 	if !m.SaidAt.IsZero() {
-		line += ", " + m.SaidAt.Format("2006-01-02 15:04 MST")
+		line += ", " + conversation.Moment(m.SaidAt, m.SaidAt.Location())
 	}
 	return line + ":"
 }

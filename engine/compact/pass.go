@@ -15,7 +15,7 @@ import (
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/extract"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -116,7 +116,7 @@ type summaryInput struct {
 	kind         window.Kind
 	depth        int // of the summary to make
 	sources      []Source
-	passages     []text.Passage
+	passages     []extract.Passage
 	stored       int // tokens of the sources as the context has them
 	previous     string
 	instructions string

@@ -12,7 +12,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/kinds"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/extract"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -192,7 +192,7 @@ func (cp *Compactor) reword(ctx context.Context, tx *duck.Write, v *conversation
 	}
 	target := min(s.Tokens, in.stored-1)
 	s.Fallback = s.Fallback || s.Model != extractiveModel
-	s.Text = cp.index.Analyzer.Extract(text.ExtractInput{Passages: in.passages, Target: target, Tokens: estimator.Tokens})
+	s.Text = extract.Summary(cp.index.Analyzer, extract.Input{Passages: in.passages, Target: target, Tokens: estimator.Tokens})
 	s.Model, s.Level = extractiveModel, Extractive
 	if s.Text == "" {
 		s.Text, s.Level = window.Cut(in.source(), max(target, 1), estimator.Tokens), Truncated

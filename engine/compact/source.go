@@ -9,7 +9,8 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/kinds"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/extract"
+	"github.com/mallardmem/mallard/engine/text/standin"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -52,7 +53,7 @@ func (cp *Compactor) readMessages(ctx context.Context, c *duck.Conn, in *summary
 		in.sourceTokens += m.Tokens
 		in.messages++
 		if said := m.Source(); said != "" {
-			in.passages = append(in.passages, text.Passage{Label: m.Label(at), Text: said})
+			in.passages = append(in.passages, extract.Passage{Label: m.Label(at), Text: said})
 		}
 		in.refer(m.Text, m.ToolText())
 	}
@@ -79,7 +80,7 @@ func (cp *Compactor) readSummaries(ctx context.Context, c *duck.Conn, in *summar
 		in.messages += s.Messages
 		in.descendants += s.Descendants + 1
 		in.descendantTokens += s.DescendantTokens + s.Tokens
-		in.passages = append(in.passages, text.Passage{Label: "[" + conversation.Moment(s.EarliestAt, at) + " - " + conversation.Moment(s.LatestAt, at) + "]", Text: s.Text})
+		in.passages = append(in.passages, extract.Passage{Label: "[" + conversation.Moment(s.EarliestAt, at) + " - " + conversation.Moment(s.LatestAt, at) + "]", Text: s.Text})
 		in.refer(append(s.FileIDs, s.Text)...)
 		return nil
 	}, sql.Named("ids", ids))
@@ -88,7 +89,7 @@ func (cp *Compactor) readSummaries(ctx context.Context, c *duck.Conn, in *summar
 // refer notes the large files that texts refer to.
 func (in *summaryInput) refer(texts ...string) {
 	for _, s := range texts {
-		for _, id := range text.ParseFileIDs(s) {
+		for _, id := range standin.ParseFileIDs(s) {
 			if !slices.Contains(in.fileIDs, id) {
 				in.fileIDs = append(in.fileIDs, id)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/prompts"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/extract"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -132,7 +133,7 @@ func (s *summariser) extract(ctx context.Context, target int, made summarised) (
 	}
 	target = min(target, s.in.stored-1)
 	made.model, made.level = extractiveModel, Extractive
-	made.text = s.compactor.index.Analyzer.Extract(text.ExtractInput{Passages: s.in.passages, Target: target, Tokens: s.estimator.Tokens, Rarity: rarity})
+	made.text = extract.Summary(s.compactor.index.Analyzer, extract.Input{Passages: s.in.passages, Target: target, Tokens: s.estimator.Tokens, Rarity: rarity})
 	if made.text == "" {
 		made.level, made.text = Truncated, window.Cut(s.source, target, s.estimator.Tokens)
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mallardmem/mallard/engine/prompts"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 const (
@@ -28,12 +28,12 @@ func (cs *Store) explore(ctx context.Context, name, kind string, content []byte)
 	if !utf8.Valid(content) {
 		return "No text: " + cmp.Or(kind, "bytes") + "."
 	}
-	if cs.opts.Conversation.SummarizeFiles && cs.opts.LLM != nil && text.DetectKind(name, kind) == text.KindText {
+	if cs.opts.Conversation.SummarizeFiles && cs.opts.LLM != nil && standin.DetectKind(name, kind) == standin.KindText {
 		if answer := cs.askToExplore(ctx, name, kind, string(content)); answer != "" {
 			return answer
 		}
 	}
-	return text.Explore(name, kind, content)
+	return standin.Explore(name, kind, content)
 }
 
 // askToExplore calls the model once; without an answer it gives none.
@@ -43,7 +43,7 @@ func (cs *Store) askToExplore(ctx context.Context, name, kind, content string) s
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(cs.opts.Conversation.SummaryTimeout))
 	defer cancel()
-	prompt := prompts.File(prompts.FileInput{Name: name, MIME: kind, Headers: text.Headings(content), Parts: piecesOf(content)})
+	prompt := prompts.File(prompts.FileInput{Name: name, MIME: kind, Headers: standin.Headings(content), Parts: piecesOf(content)})
 	answer, err := cs.opts.LLM.Complete(ctx, prompts.System(), prompt, exploredTokens)
 	cs.Guard.Answered(err)
 	if err != nil || cs.estimator.Tokens(answer) > 2*exploredTokens {

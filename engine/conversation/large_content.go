@@ -10,7 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/internal/duck"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // keepLarge moves contents that are too large for a context out of a message, or of its newest blocks, and leaves references with a summary
@@ -87,7 +87,7 @@ func (cs *Store) keepText(ctx context.Context, x *intake, s string, raw *[]byte)
 		}
 	}
 	f := cs.keepContent(ctx, x, "message.txt", "text/plain", []byte(s))
-	return text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary), f.ID
+	return standin.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary), f.ID
 }
 
 // aroundFiles is what a user said beside the large files.
@@ -117,14 +117,14 @@ func (cs *Store) keepFiles(ctx context.Context, x *intake, s string) string {
 			}
 		}
 		f := cs.keepContent(ctx, x, name, kind, []byte(found[2]))
-		return text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
+		return standin.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
 	})
 }
 
 // keepResult moves the result of a tool.
 func (cs *Store) keepResult(ctx context.Context, x *intake, s, tool string) (reference, id string) {
 	f := cs.keepContent(ctx, x, cmp.Or(tool, "tool")+".txt", "text/plain", []byte(s))
-	return text.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+"."), f.ID
+	return standin.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+"."), f.ID
 }
 
 // toolsOf gives the tools of calls by their ids, for results that are too large and do not say whose they are: of the messages themselves, else of the
@@ -165,7 +165,7 @@ func (cs *Store) toolsOf(ctx context.Context, of Reference, messages []*Message)
 func (cs *Store) keepFile(ctx context.Context, x *intake, b *Block, content []byte) {
 	f := cs.keepContent(ctx, x, b.FileName, b.MIME, content)
 	b.Data, b.FileID = nil, f.ID
-	b.Text = text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
+	b.Text = standin.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
 }
 
 // keepContent makes a content a large file of a message.

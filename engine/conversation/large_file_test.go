@@ -23,6 +23,7 @@ import (
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
@@ -95,9 +96,9 @@ func TestLargeContentsAreKeptApart(t *testing.T) {
 					if test.output {
 						tool = "read"
 					}
-					reference = text.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+".")
+					reference = standin.ToolReference(f.ID, tool, f.Bytes, f.Summary, "Read it with describe "+f.ID+".")
 				} else {
-					reference = text.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
+					reference = standin.FileReference(f.ID, f.Name, f.MIME, f.Bytes, f.Summary)
 				}
 				want = fmt.Sprintf(test.shows, reference)
 				if f.MessageID != m.ID || f.ConversationID != m.ConversationID || len(f.SHA256) != 64 || f.Summary == "" || !strings.Contains(f.Summary, test.says) {

@@ -13,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // Message is one turn of a conversation.
@@ -69,7 +70,7 @@ func Roles() []string { return []string{"user", "assistant", "system", "tool"} }
 
 // fields is what the index holds of a message: who said it and when, what was said and what was shown, and what tools were given and gave.
 func (m *Message) fields() []index.Field {
-	return []index.Field{{Text: m.Speaker, Weight: 1}, {Text: m.SaidAt.Format("2 January 2006"), Weight: 1}, {Text: text.IndexedText(m.Text), Weight: 1}, {Text: m.Caption, Weight: 1}, {Text: m.ToolText(), Weight: 1}}
+	return []index.Field{{Text: m.Speaker, Weight: 1}, {Text: Day(m.SaidAt), Weight: 1}, {Text: standin.IndexedText(m.Text), Weight: 1}, {Text: m.Caption, Weight: 1}, {Text: m.ToolText(), Weight: 1}}
 }
 
 // ToolText is what tools were given and gave, a line for each.
@@ -85,7 +86,7 @@ func (m *Message) ToolText() string {
 
 // embedded is the text that stands for the message in vector space; what tools said only where nothing else was.
 func (m *Message) embedded() string {
-	if s := strings.TrimSpace(text.IndexedText(m.Text) + " " + m.Caption); s != "" {
+	if s := strings.TrimSpace(standin.IndexedText(m.Text) + " " + m.Caption); s != "" {
 		return s
 	}
 	const most = 2000 // bytes, far more than any embedding model reads

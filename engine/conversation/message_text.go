@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/extract"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // Label says when a message was said, and by whom.
@@ -13,14 +14,22 @@ func (m *Message) Label(at *time.Location) string {
 	return "[" + Moment(m.SaidAt, at) + "] " + cmp.Or(m.Speaker, m.Role)
 }
 
-// Moment is a time as summaries give it.
-func Moment(t time.Time, at *time.Location) string { return t.In(at).Format("2006-01-02 15:04 MST") }
+// Moment is a time as models are shown it, in summaries and elsewhere; without a location, in UTC.
+func Moment(t time.Time, at *time.Location) string {
+	if at == nil {
+		at = time.UTC
+	}
+	return t.In(at).Format(extract.Moment)
+}
+
+// Day is the day of a time in the words that a message is found by.
+func Day(t time.Time) string { return t.Format("2 January 2006") }
 
 // Source is what a summariser reads of the message: what was said and shown, and what tools were given and gave; no thinking.
 func (m *Message) Source() string {
 	said := m.Text
 	if m.hasMedia() {
-		said = text.StripMedia(said)
+		said = standin.StripMedia(said)
 	}
 	lines := []string{strings.TrimSpace(said)}
 	if m.Caption != "" {
@@ -29,13 +38,13 @@ func (m *Message) Source() string {
 	for i := range m.Blocks {
 		switch b := &m.Blocks[i]; b.Type {
 		case ToolCallBlock:
-			lines = append(lines, strings.TrimSpace("[calls "+cmp.Or(b.Tool, "a tool")+"] "+text.OmitEncoded(b.Input)))
+			lines = append(lines, strings.TrimSpace("[calls "+cmp.Or(b.Tool, "a tool")+"] "+standin.OmitEncoded(b.Input)))
 		case ToolResultBlock:
 			what := "[result of " + cmp.Or(b.Tool, "a tool")
 			if b.IsError {
 				what += ", an error"
 			}
-			lines = append(lines, strings.TrimSpace(what+"] "+text.OmitEncoded(b.Output)))
+			lines = append(lines, strings.TrimSpace(what+"] "+standin.OmitEncoded(b.Output)))
 		}
 	}
 	kept := lines[:0]

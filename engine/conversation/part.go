@@ -13,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // BlockType says what a block of a message is. Hosts have more of them than are named here; any word will do.
@@ -88,9 +89,9 @@ func (b *Block) Texts() (all []string) {
 	case ToolCallBlock:
 		all = []string{b.Tool, b.Input}
 	case ToolResultBlock:
-		all = []string{text.IndexedText(b.Output)}
+		all = []string{standin.IndexedText(b.Output)}
 	case FileBlock, ImageBlock:
-		all = []string{b.FileName, text.IndexedText(b.Text)}
+		all = []string{b.FileName, standin.IndexedText(b.Text)}
 	}
 	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" })
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // WithFTS gives options with DuckDB's text extension, or skips the test.
@@ -18,6 +20,30 @@ func WithFTS(t testing.TB) engine.Options {
 		t.Skip("MEMCTL_FTS names no file: DuckDB's text extension is not tested")
 	}
 	return engine.Options{FTS: path, Embedder: Words{}}
+}
+
+// ByFTS gives options with the backend fts, and no model; or skips the test.
+func ByFTS(t testing.TB) engine.Options {
+	t.Helper()
+	return engine.Options{FTS: WithFTS(t).FTS, Lexical: setup.FTSBackend}
+}
+
+// FTSReady asks of the extension's index as a recall does, after refreshing it where refresh says so.
+func FTSReady(t testing.TB, e *engine.Engine, refresh bool) (ok bool, notice string) {
+	t.Helper()
+	if refresh {
+		if _, err := Index(e).RefreshFTS(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := File(e).Read(t.Context(), "test", func(c *duck.Conn) (err error) {
+		ok, notice, err = Index(e).FTSReady(t.Context(), c)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok, notice
 }
 
 // Agreeing makes the index where it is missing or stale, compares the backends, and reports whether it had to be made.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
@@ -33,11 +34,11 @@ func (d *Description) Text() string {
 	case d.File != nil:
 		f := d.File
 		fmt.Fprintf(&b, "name %s, type %s, %s, %s, kept %s, of message %s\n", cmp.Or(f.Name, "-"), cmp.Or(f.MIME, "-"), counted(int(f.Bytes), "byte"),
-			counted(int(f.Lines), "line"), stamp(f.CreatedAt, d.location), f.MessageID)
+			counted(int(f.Lines), "line"), conversation.Moment(f.CreatedAt, d.location), f.MessageID)
 		fmt.Fprintf(&b, "\n%s\n", cmp.Or(f.Summary, "Nothing is known of what it holds."))
 	case d.Memory != nil:
 		m := d.Memory
-		fmt.Fprintf(&b, "%s, scope %s, tier %s, state %s, since %s\n\n%s\n", m.Category, m.Scope, m.Tier, m.State, stamp(m.ValidFrom, d.location), m.Level(memory.Full))
+		fmt.Fprintf(&b, "%s, scope %s, tier %s, state %s, since %s\n\n%s\n", m.Category, m.Scope, m.Tier, m.State, conversation.Moment(m.ValidFrom, d.location), m.Level(memory.Full))
 	case d.Conversation != nil:
 		d.conversation(&b)
 	}
@@ -97,7 +98,7 @@ func (d *Description) standing() string {
 
 func (d *Description) message(b *strings.Builder) {
 	m := d.Message
-	fmt.Fprintf(b, "number %d, %s%s, %s, %s; %s\n", m.Seq, m.Role, map[bool]string{true: " " + assemble.Byline(m.Speaker, "")}[m.Speaker != ""], stamp(m.SaidAt, d.location),
+	fmt.Fprintf(b, "number %d, %s%s, %s, %s; %s\n", m.Seq, m.Role, map[bool]string{true: " " + assemble.Byline(m.Speaker, "")}[m.Speaker != ""], conversation.Moment(m.SaidAt, d.location),
 		counted(m.Tokens, "token"), d.standing())
 	for i := range m.Blocks {
 		block := &m.Blocks[i]
@@ -114,9 +115,9 @@ func (d *Description) message(b *strings.Builder) {
 
 func (d *Description) conversation(b *strings.Builder) {
 	v := d.Conversation
-	fmt.Fprintf(b, "%s, scope %s, %s, begun %s", fault.Quote(v.Name), v.Scope, counted(v.Messages, "message"), stamp(v.CreatedAt, d.location))
+	fmt.Fprintf(b, "%s, scope %s, %s, begun %s", fault.Quote(v.Name), v.Scope, counted(v.Messages, "message"), conversation.Moment(v.CreatedAt, d.location))
 	if !v.LastSaidAt.IsZero() {
-		fmt.Fprintf(b, ", last message %s", stamp(v.LastSaidAt, d.location))
+		fmt.Fprintf(b, ", last message %s", conversation.Moment(v.LastSaidAt, d.location))
 	}
 	if !v.Active {
 		fmt.Fprintf(b, "; archived: %s", cmp.Or(v.ArchiveCause, "-"))

@@ -270,7 +270,9 @@ func (x *inquiry) inTime() []Excerpt {
 	})
 }
 
-func (x *inquiry) stamp(t time.Time) string { return stamp(t, x.tools.opts.Conversation.Location()) }
+func (x *inquiry) stamp(t time.Time) string {
+	return conversation.Moment(t, x.tools.opts.Conversation.Location())
+}
 
 // text is the excerpts for a reader.
 func (x *inquiry) text() string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // untrusted stands before what was said once, where a model reads it.
@@ -38,15 +39,7 @@ func (i *ExpandedItem) text(at *time.Location) string {
 		return fmt.Sprintf("[%s] %s of depth %d, %s, %s\n%s\n", s.ID, s.Kind, s.Depth, span(s.EarliestAt, s.LatestAt, at), counted(s.Messages, "message"), s.Text)
 	}
 	m := i.Message
-	return fmt.Sprintf("[%s] %s, %s\n%s\n", m.ID, assemble.Byline(m.Speaker, m.Role), stamp(m.SaidAt, at), m.Whole())
-}
-
-// stamp is a time as it is shown.
-func stamp(t time.Time, at *time.Location) string {
-	if at == nil {
-		at = time.UTC
-	}
-	return t.In(at).Format("2006-01-02 15:04 MST")
+	return fmt.Sprintf("[%s] %s, %s\n%s\n", m.ID, assemble.Byline(m.Speaker, m.Role), conversation.Moment(m.SaidAt, at), m.Whole())
 }
 
 // span is a stretch of time as it is shown; "-" where it is not known.
@@ -55,9 +48,9 @@ func span(from, until time.Time, at *time.Location) string {
 		return "-"
 	}
 	if from.Equal(until) {
-		return stamp(from, at)
+		return conversation.Moment(from, at)
 	}
-	return stamp(from, at) + " to " + stamp(until, at)
+	return conversation.Moment(from, at) + " to " + conversation.Moment(until, at)
 }
 
 // counted is a number and its noun, in the plural by an s.

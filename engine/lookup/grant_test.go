@@ -16,7 +16,7 @@ import (
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/scope"
 	"github.com/mallardmem/mallard/engine/setup"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 func granted(t *testing.T, e *engine.Engine, r lookup.GrantRequest) *lookup.Grant {
@@ -183,7 +183,7 @@ func TestGrantCoversFiles(t *testing.T) {
 	}
 	g := granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}, Summaries: made})
 	for i, want := range []error{nil, engine.ErrGrant} {
-		files := text.ParseFileIDs(enginetest.Messages(t, e, "c")[i].Text)
+		files := standin.ParseFileIDs(enginetest.Messages(t, e, "c")[i].Text)
 		if len(files) != 1 {
 			t.Fatalf("message %d has the files %v", i, files)
 		}

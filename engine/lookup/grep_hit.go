@@ -16,6 +16,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // texts reads what candidates say, and what is told of them. What tools were given and gave, and files, count only where a message lacks
@@ -93,7 +94,7 @@ func (h *candidateHit) tell(told GrepHit, texts []string) {
 	for i, said := range texts {
 		switch {
 		case i == 0 && h.kind == kinds.Message:
-			h.texts = append(h.texts, text.IndexedText(said))
+			h.texts = append(h.texts, standin.IndexedText(said))
 		case i == 0 || said != "" && !slices.Contains(h.texts, said):
 			h.texts = append(h.texts, said)
 		}
@@ -159,17 +160,17 @@ func (r *GrepResult) Text() string {
 		b.WriteString(" in all conversations")
 	}
 	if at := r.request.Since; !at.IsZero() {
-		fmt.Fprintf(&b, ", since %s", stamp(at, r.location))
+		fmt.Fprintf(&b, ", since %s", conversation.Moment(at, r.location))
 	}
 	if at := r.request.Before; !at.IsZero() {
-		fmt.Fprintf(&b, ", before %s", stamp(at, r.location))
+		fmt.Fprintf(&b, ", before %s", conversation.Moment(at, r.location))
 	}
 	b.WriteByte('\n')
 	if len(r.Hits) > 0 {
 		b.WriteString(untrusted)
 	}
 	for i, h := range r.Hits {
-		line := fmt.Sprintf("[%s] (%s, %s", h.ID, assemble.Byline(h.Speaker, h.Role), stamp(h.At, r.location))
+		line := fmt.Sprintf("[%s] (%s, %s", h.ID, assemble.Byline(h.Speaker, h.Role), conversation.Moment(h.At, r.location))
 		if h.Summary != "" {
 			line += ", in " + h.Summary
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/lookup"
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/standin"
 )
 
 // The Chinese of the vectors: database migration finished; the end-to-end test result is very good, with a latency; test environment,
@@ -35,7 +35,7 @@ func searchable(t *testing.T, e *engine.Engine) map[string]string {
 		{Text: "weather is fine", SaidAt: day.Add(2 * time.Hour)},
 		{Text: "Database backup OK", SaidAt: day.Add(30 * time.Hour)},
 		{Text: chineseMigration, SaidAt: day.Add(3 * time.Hour)},
-		{Text: text.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things"), SaidAt: day.Add(4 * time.Hour)},
+		{Text: standin.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things"), SaidAt: day.Add(4 * time.Hour)},
 	}}).IDs
 	names := map[string]string{}
 	for i, name := range []string{"1", "2", "3", "4", "6", "7"} {
@@ -222,7 +222,7 @@ func TestGrepLooksIntoFiles(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	said := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
 		{Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "the water is low"}, {Type: conversation.FileBlock, FileName: "tide.md", Text: "low water at six"}}},
-		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t", Output: text.ToolReference("file_0123456789abcdef", "tides", 99999, "high water at noon", "Read it.")}}},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t", Output: standin.ToolReference("file_0123456789abcdef", "tides", 99999, "high water at noon", "Read it.")}}},
 	}}).IDs
 	for _, test := range []struct {
 		pattern string
@@ -253,7 +253,7 @@ func TestGrepPassesOverFrames(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	say := []conversation.Message{{Text: "an exploration, truly"}}
 	for range 5 {
-		say = append(say, conversation.Message{Text: text.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things")})
+		say = append(say, conversation.Message{Text: standin.FileReference("file_0123456789abcdef", "notes.md", "text/markdown", 99999, "zebra things")})
 	}
 	said := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: say}).IDs
 	hits := enginetest.Grep(t, e, lookup.GrepRequest{Conversation: "c", Pattern: "(?i)exploration", Mode: lookup.GrepRegex, Limit: 2}).Hits

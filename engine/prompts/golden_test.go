@@ -1,17 +1,12 @@
 package prompts_test
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 	"github.com/mallardmem/mallard/engine/prompts"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const talk = `[2026-03-02 09:14 UTC] user
 The import stops at row 4,000. Can you look at loader.go?
@@ -46,19 +41,7 @@ func TestGolden(t *testing.T) {
 	}
 	for name, got := range want {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			golden, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(golden), got+"\n"); diff != "" {
-				t.Errorf("(-golden +got)\n%s", diff)
-			}
+			golden.Check(t, filepath.Join("testdata", name+".golden"), got+"\n")
 		})
 	}
 	goldens, err := filepath.Glob("testdata/*.golden")

@@ -15,6 +15,7 @@ import (
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/dates"
 )
 
 // transcripts is a second, plain implementation in Go of what recall gathers: documents with their neighbours, and the signals of each.
@@ -209,7 +210,7 @@ func (r *reckoning) ask(t testing.TB) {
 }
 
 func (r *reckoning) dated(word string) bool {
-	return r.share("date", r.w.Date) > 0 && slices.ContainsFunc(text.Dates(r.q.Text, r.at()), func(p text.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
+	return r.share("date", r.w.Date) > 0 && slices.ContainsFunc(dates.Find(r.q.Text, r.at()), func(p dates.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
 }
 
 // frequency is how often a document says a word, related ones included.

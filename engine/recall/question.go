@@ -17,6 +17,7 @@ import (
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/dates"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -28,7 +29,7 @@ type question struct {
 	sources []string          // per term, the word that it comes from
 	others  []string          // terms that are not looked up, being of words that stand everywhere
 	vector  []float32
-	periods []text.Period
+	periods []dates.Period
 	rarity  func(word string) float64 // 0 to 1; nil: unknown
 }
 
@@ -97,14 +98,14 @@ func (r *recall) ask(ctx context.Context, c *duck.Conn) (err error) {
 		r.result.WeightSet = q.WeightSet
 	}
 	r.weights.HardMinScore = max(r.weights.HardMinScore, q.MinScore)
-	if err := ClearTables(ctx, c); err != nil {
+	if err := clearTables(ctx, c); err != nil {
 		return err
 	}
 	if err := r.findConversations(ctx, c); err != nil {
 		return err
 	}
 	if r.weights.Date > 0 {
-		r.question.periods = text.Dates(q.Text, r.at)
+		r.question.periods = dates.Find(q.Text, r.at)
 		r.result.Trace.Dates = r.question.periods
 	}
 	if err := r.askTable(ctx, c); err != nil {
@@ -169,7 +170,7 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 }
 
 // occurrences gives the periods that the question may mean.
-func (r *recall) occurrences() (all []text.Period) {
+func (r *recall) occurrences() (all []dates.Period) {
 	for _, p := range r.question.periods {
 		all = append(all, p.Occurrences(r.at.AddDate(-yearsBack, 0, 0), r.at.AddDate(yearsAhead, 0, 0))...)
 	}
@@ -204,7 +205,7 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	if len(words) == 0 {
 		return nil
 	}
-	if err := AskTerms(c, words, terms, shares); err != nil {
+	if err := askTerms(c, words, terms, shares); err != nil {
 		return err
 	}
 	if _, err := c.ExecTemp(ctx, "recall_count_words"); err != nil {
@@ -230,8 +231,8 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	return err
 }
 
-// AskTerms puts terms into the table that the index is asked from.
-func AskTerms(c *duck.Conn, words []int32, terms []string, shares []float64) error {
+// askTerms puts terms into the table that the index is asked from.
+func askTerms(c *duck.Conn, words []int32, terms []string, shares []float64) error {
 	rows := make([][]driver.Value, len(terms))
 	for i := range terms {
 		rows[i] = []driver.Value{words[i], terms[i], shares[i]}
@@ -275,7 +276,7 @@ func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
 	byWords := len(q.terms) > 0 && r.result.Mode != VectorMode
 	if byWords {
 		if words, terms, shares := q.related(r); len(words) > 0 {
-			if err := AskTerms(c, words, terms, shares); err != nil {
+			if err := askTerms(c, words, terms, shares); err != nil {
 				return err
 			}
 		}
@@ -287,7 +288,7 @@ func (q *question) ask(ctx context.Context, c *duck.Conn, r *recall) error {
 			r.notice("%s", notice)
 		}
 		if ready {
-			if err := AskFTS(ctx, c, r.query.Kinds); err != nil {
+			if err := askFTS(ctx, c, r.query.Kinds); err != nil {
 				return err
 			}
 		}
@@ -318,8 +319,8 @@ func (r *recall) chance() float64 {
 	return 0
 }
 
-// AskFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
-func AskFTS(ctx context.Context, c *duck.Conn, kinds []kinds.Kind) error {
+// askFTS takes the hits of the terms asked from the extension's index, in place of those that postings has.
+func askFTS(ctx context.Context, c *duck.Conn, kinds []kinds.Kind) error {
 	duck.Kept[recallTables](c).filled = true
 	if _, err := c.ExecTemp(ctx, "recall_ask_fts", sql.Named("kinds", duck.FilterArg(kinds))); err != nil {
 		return err
@@ -332,7 +333,7 @@ const commonest = 0.2
 
 // dated reports whether a word is one of those that name a period.
 func (q *question) dated(word string) bool {
-	return slices.ContainsFunc(q.periods, func(p text.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
+	return slices.ContainsFunc(q.periods, func(p dates.Period) bool { return strings.Contains(strings.ToLower(p.Phrase), word) })
 }
 
 // related gives the terms of related words, each with the number of the word that it is related to and its share in that word's

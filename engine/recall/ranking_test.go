@@ -14,6 +14,7 @@ import (
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/setup"
@@ -135,5 +136,5 @@ func TestRanking(t *testing.T) {
 	got := "Ranks of the answers to the questions of testdata/demo; 0 is not among the first 20.\n\n" +
 		rankingTable(t, "built-in model, default weights", static.New(), questions) + "\n" +
 		rankingTable(t, "words only, default weights", nil, questions)
-	enginetest.Golden(t, filepath.Join("testdata", "ranking.golden"), got)
+	golden.Check(t, filepath.Join("testdata", "ranking.golden"), got)
 }

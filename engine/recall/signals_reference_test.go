@@ -7,6 +7,7 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/dates"
 )
 
 // score gives every candidate its signals and joins them.
@@ -179,7 +180,7 @@ func (r *reckoning) date(d *told) *float64 {
 		return nil
 	}
 	var best *float64
-	for _, period := range text.Dates(r.q.Text, r.at()) {
+	for _, period := range dates.Find(r.q.Text, r.at()) {
 		for _, p := range period.Occurrences(r.at().AddDate(-30, 0, 0), r.at().AddDate(2, 0, 0)) {
 			away := max(0, daysBefore(p.From, d.said))
 			if !d.said.Before(p.Until) {

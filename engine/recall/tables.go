@@ -18,8 +18,8 @@ type recallTables struct {
 // maxRecalls is how many recalls the tables of recall last: rows that were deleted stay in them, and every scan passes them.
 const maxRecalls = 200
 
-// ClearTables empties the tables of recall for the next one, or makes them.
-func ClearTables(ctx context.Context, c *duck.Conn) error {
+// clearTables empties the tables of recall for the next one, or makes them.
+func clearTables(ctx context.Context, c *duck.Conn) error {
 	t := duck.Kept[recallTables](c)
 	filled := t.filled
 	t.filled = false

@@ -4,21 +4,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/dates"
 )
 
 // Trace is the record of one recall, step by step. It is filled as far as the recall got, also when it failed.
 type Trace struct {
-	Query        string        `json:"query"`
-	LexicalQuery string        `json:"lexical_query,omitempty"` // after expansion
-	Terms        []string      `json:"terms,omitempty"`         // what the index was asked
-	Tags         []string      `json:"tags,omitempty"`
-	Dates        []text.Period `json:"dates,omitempty"` // that the query names
-	Stages       []Stage       `json:"stages"`
-	Drops        []Drop        `json:"drops"` // largest first
-	Duration     time.Duration `json:"duration_ns"`
-	Failure      string        `json:"failure,omitempty"` // the stage that failed
-	Error        string        `json:"error,omitempty"`
+	Query        string         `json:"query"`
+	LexicalQuery string         `json:"lexical_query,omitempty"` // after expansion
+	Terms        []string       `json:"terms,omitempty"`         // what the index was asked
+	Tags         []string       `json:"tags,omitempty"`
+	Dates        []dates.Period `json:"dates,omitempty"` // that the query names
+	Stages       []Stage        `json:"stages"`
+	Drops        []Drop         `json:"drops"` // largest first
+	Duration     time.Duration  `json:"duration_ns"`
+	Failure      string         `json:"failure,omitempty"` // the stage that failed
+	Error        string         `json:"error,omitempty"`
 }
 
 // Stage is one step: how many documents came in and were left, and the range of their scores. Stages of one SQL statement share

@@ -226,14 +226,7 @@ func (c *codex) item(t *Transcript, e *entry, n *codexNote, item codexItem, payl
 	if n.user && c.title == "" {
 		c.title = firstLine(textOf(m.Blocks))
 	}
-	for _, b := range m.Blocks {
-		switch b.Type {
-		case conversation.ToolCallBlock:
-			e.calls = append(e.calls, b.CallID)
-		case conversation.ToolResultBlock:
-			e.results = append(e.results, b.CallID)
-		}
-	}
+	e.uses(m.Blocks)
 	c.said[n.said] = true
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 	"github.com/mallardmem/mallard/engine/session"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -22,7 +23,7 @@ func TestFixtures(t *testing.T) {
 			e := open(t)
 			imported(t, e, path)
 			got := dump(t, e)
-			enginetest.Golden(t, strings.TrimSuffix(path, ".jsonl")+".golden", got)
+			golden.Check(t, strings.TrimSuffix(path, ".jsonl")+".golden", got)
 			if again := imported(t, e, path); again.Messages+again.Parts+again.Summaries > 0 {
 				t.Errorf("a second import added: %+v", again)
 			}

@@ -108,14 +108,7 @@ func (o *openClaw) scan(t *Transcript, e *entry, raw []byte) error {
 	if m.SetAside != conversation.AsideEvent {
 		e.kind = message
 	}
-	for _, b := range m.Blocks {
-		switch b.Type {
-		case conversation.ToolCallBlock:
-			e.calls = append(e.calls, b.CallID)
-		case conversation.ToolResultBlock:
-			e.results = append(e.results, b.CallID)
-		}
-	}
+	e.uses(m.Blocks)
 	return nil
 }
 

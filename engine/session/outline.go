@@ -27,6 +27,18 @@ type entry struct {
 	firstKept          int      // of a compaction: the entry of the first message that stays, or none
 }
 
+// uses notes the calls of tools among blocks, and their results.
+func (e *entry) uses(blocks []conversation.Block) {
+	for _, b := range blocks {
+		switch b.Type {
+		case conversation.ToolCallBlock:
+			e.calls = append(e.calls, b.CallID)
+		case conversation.ToolResultBlock:
+			e.results = append(e.results, b.CallID)
+		}
+	}
+}
+
 // kind is what an entry is to a conversation.
 type kind uint8
 

@@ -105,14 +105,7 @@ func (p *plain) scan(t *Transcript, e *entry, raw []byte) error {
 	if !at.IsZero() {
 		e.at = at
 	}
-	for _, b := range m.Blocks {
-		switch b.Type {
-		case conversation.ToolCallBlock:
-			e.calls = append(e.calls, b.CallID)
-		case conversation.ToolResultBlock:
-			e.results = append(e.results, b.CallID)
-		}
-	}
+	e.uses(m.Blocks)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // protocol is the version of what is said on a connection. It changes when a verb's request or answer would be misread.
@@ -48,14 +49,7 @@ type failure struct {
 }
 
 // kinds are the errors that a caller may ask for with errors.Is.
-var kinds = []error{
-	engine.ErrLocked, engine.ErrSchemaTooNew, engine.ErrMigrationChanged, engine.ErrModelMismatch, engine.ErrNoFTS, engine.ErrCorrupt,
-	engine.ErrClosed, engine.ErrReadOnly, engine.ErrNoEmbedder, engine.ErrNoLLM, engine.ErrBadVector,
-	engine.ErrInternal, engine.ErrDiskFull, engine.ErrMemory,
-	engine.ErrInvalid, engine.ErrNotFound, engine.ErrAmbiguous, engine.ErrExists, engine.ErrBadScope, engine.ErrScopeDenied, engine.ErrGrant,
-	engine.ErrGrantSpent, engine.ErrConflict,
-	context.Canceled, context.DeadlineExceeded,
-}
+var kinds = append(fault.Sentinels(), context.Canceled, context.DeadlineExceeded)
 
 func failureOf(err error) (f failure) {
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // Analyzer turns text into index terms for one language. It is safe for concurrent use.
@@ -69,9 +71,9 @@ func (a *Analyzer) Append(dst []Token, s string) []Token {
 			r, n = utf8.DecodeRuneInString(s[i:])
 		}
 		switch {
-		case !startsWord(r):
+		case !char.StartsWord(r):
 			i += n
-		case isUnspaced(r):
+		case char.IsUnspaced(r):
 			dst, i = m.unspaced(dst, s, i)
 		default:
 			dst, i = m.compound(dst, s, i)

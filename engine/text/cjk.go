@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // isCJK reports Han, kana and hangul together with the punctuation and full-width forms that go with them.
@@ -30,26 +32,13 @@ func hasCJK(s string) bool {
 	return false
 }
 
-// isUnspaced reports letters of scripts that don't divide words by spaces, which are indexed by characters and pairs.
-func isUnspaced(r rune) bool {
-	if r < 0x0E00 || !unicode.IsLetter(r) && !unicode.Is(unicode.Nl, r) {
-		return false
-	}
-	switch r {
-	case 'ー', 'ｰ', 'ﾞ', 'ﾟ': // shared by both kana, so no script claims them
-		return true
-	}
-	return unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana,
-		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-}
-
 // unspaced appends the terms of the run of unspaced letters at s[i:] and returns where the run ends. A character is one letter
 // with all that composes with it or marks it, so that half-width ｶﾞ and full-width ガ are the same.
 func (m *memo) unspaced(dst []Token, s string, i int) ([]Token, int) {
 	previous := -1
 	for i < len(s) {
 		r, _ := utf8.DecodeRuneInString(s[i:])
-		if !isUnspaced(r) {
+		if !char.IsUnspaced(r) {
 			break
 		}
 		end := characterEnd(s, i)
@@ -73,7 +62,7 @@ func characterEnd(s string, i int) int {
 	i += n
 	for range maxMarks {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !unicode.IsMark(r) && !isIgnorable(r) {
+		if !unicode.IsMark(r) && !char.IsIgnorable(r) {
 			break
 		}
 		i += n

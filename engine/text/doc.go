@@ -1,7 +1,7 @@
-// Package text is the text side of recall and of conversations in plain Go: terms for the lexical index, token estimates, snippets, noise,
-// the dates that a question names, the small judgements about a prompt (skip it, expand it, read its tags), summaries made of a
-// conversation's own sentences, and what stands for media and for payloads too large to keep in a message. It holds no state, knows no
-// clock and reads no file.
+// Package text is the words of a text in plain Go: terms for the lexical index, how much a turn tells, token estimates, snippets, noise, and the
+// small judgements about a prompt (skip it, expand it, read its tags). It holds no state, knows no clock and reads no file. Its rooms are dates,
+// what a question names of the calendar; extract, summaries made of a conversation's own sentences; standin, what stands for what is too large for a
+// message; and internal/char, what a character is to all of them.
 //
 // # Terms
 //

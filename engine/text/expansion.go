@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // group is one row of an expansion table: if one of the triggers occurs in a query, the terms are appended.
@@ -95,7 +97,7 @@ func containsWords(s, words string) bool {
 }
 
 func continuesWord(r rune) bool {
-	return r != utf8.RuneError && (r == '_' || isWordRune(r) && !isUnspaced(r))
+	return r != utf8.RuneError && (r == '_' || char.InWord(r) && !char.IsUnspaced(r))
 }
 
 func listed(s string) []string {

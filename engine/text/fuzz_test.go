@@ -6,22 +6,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/internal/texttest"
 )
 
-var seeds = []string{
-	"", "plain words", "John’s DB-42 isn't C++ or U.S.A.", "src/main.go ann@example.com std::vec 1,000.50", "用户 ｶﾞｽ か\u3099 한국 ไทย",
-	"é e\u0301 ﷺ ½ İ ß", "a\x00b\xff\xc3", "\u1112\u1161\u11ab", "हिन्दी \u200d\u0301", strings.Repeat("x_", 200), "proj:AIF ENV:b-1",
-	"find . -name x", "[cron:x] hi", "\u0301\u0345\u0f71\u0f72", "ͺ ŀ ŉ", "ـ aـ a_ـ ـكتاب",
-}
-
-func seed(f *testing.F) {
-	for _, s := range seeds {
-		f.Add(s)
-	}
-}
-
 func FuzzTokens(f *testing.F) {
-	seed(f)
+	texttest.Seed(f)
 	var analyzers []*text.Analyzer
 	for _, language := range text.Languages() {
 		analyzers = append(analyzers, analyzer(f, language))
@@ -53,7 +42,7 @@ func FuzzTokens(f *testing.F) {
 }
 
 func FuzzFold(f *testing.F) {
-	seed(f)
+	texttest.Seed(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		once := text.Fold(s)
 		if !utf8.ValidString(once) || strings.ContainsRune(once, 0) {
@@ -66,7 +55,7 @@ func FuzzFold(f *testing.F) {
 }
 
 func FuzzSnippet(f *testing.F) {
-	for _, s := range seeds {
+	for _, s := range texttest.Seeds {
 		f.Add(s, "words", 10)
 	}
 	a := analyzer(f, "")
@@ -84,7 +73,7 @@ func FuzzSnippet(f *testing.F) {
 }
 
 func FuzzSkipRecall(f *testing.F) {
-	for _, s := range seeds {
+	for _, s := range texttest.Seeds {
 		f.Add(s, 0)
 	}
 	f.Fuzz(func(t *testing.T, s string, minLength int) {
@@ -99,7 +88,7 @@ func FuzzSkipRecall(f *testing.F) {
 }
 
 func FuzzTagTokens(f *testing.F) {
-	for _, s := range seeds {
+	for _, s := range texttest.Seeds {
 		f.Add(s, "proj")
 	}
 	f.Fuzz(func(t *testing.T, s, prefix string) {

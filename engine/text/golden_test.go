@@ -1,17 +1,14 @@
 package text_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mallardmem/mallard/engine/enginetest/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestParagraphs holds the terms of a paragraph in each of some languages to a golden file. A file of testdata/paragraphs is named for
 // its language.
@@ -36,19 +33,7 @@ func TestParagraphs(t *testing.T) {
 				}
 				fmt.Fprintf(&b, "%d-%d %s %s%s\n", token.Start, token.End, token.Surface, token.Term, mark)
 			}
-			golden := strings.TrimSuffix(file, ".txt") + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), b.String()); diff != "" {
-				t.Error(diff)
-			}
+			golden.Check(t, strings.TrimSuffix(file, ".txt")+".golden", b.String())
 		})
 	}
 }

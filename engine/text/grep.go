@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // GrepQuery is what a full-text pattern asks for. Its parts are as written but for quotation marks and punctuation at the edges; no sign
@@ -24,7 +26,7 @@ func ParseGrep(s string) GrepQuery {
 			return '"'
 		}
 		return r
-	}, clean(s))
+	}, char.Clean(s))
 	quoted := strings.Split(s, `"`)
 	for i, part := range quoted {
 		if i%2 == 1 && i < len(quoted)-1 {
@@ -40,9 +42,9 @@ func ParseGrep(s string) GrepQuery {
 
 // add adds a word or phrase to where it belongs.
 func (q *GrepQuery) add(s string) {
-	s = strings.TrimFunc(s, func(r rune) bool { return !isWordRune(r) })
+	s = strings.TrimFunc(s, func(r rune) bool { return !char.InWord(r) })
 	list := &q.Words
-	if strings.ContainsFunc(s, func(r rune) bool { return !isWordRune(r) && !isApostrophe(r) && !isIgnorable(r) }) {
+	if strings.ContainsFunc(s, func(r rune) bool { return !char.InWord(r) && !char.IsApostrophe(r) && !char.IsIgnorable(r) }) {
 		list = &q.Phrases
 	}
 	if s != "" && !slices.Contains(*list, s) {
@@ -93,7 +95,7 @@ func MatchSnippet(s string, start, end int) (line string, first, last int) {
 	start = min(max(start, 0), len(s))
 	end = min(max(end, start), len(s))
 	from, until, to := start, end, end
-	if shown := firstRunes(s[start:end], grepMatch); len(shown) < end-start {
+	if shown := char.First(s[start:end], grepMatch); len(shown) < end-start {
 		until = start + len(shown)
 		to = until
 	} else {
@@ -113,7 +115,7 @@ func MatchSnippet(s string, start, end int) (line string, first, last int) {
 	written, space := false, false
 	write := func(part string) (first, last int) {
 		first = -1
-		for _, r := range clean(part) {
+		for _, r := range char.Clean(part) {
 			if unicode.IsSpace(r) {
 				space = written
 				continue

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/internal/texttest"
 )
 
 func TestParseGrep(t *testing.T) {
@@ -103,7 +104,7 @@ func TestMatchSnippet(t *testing.T) {
 }
 
 func FuzzGrep(f *testing.F) {
-	for _, s := range seeds {
+	for _, s := range texttest.Seeds {
 		f.Add(s, s, 3, 9)
 	}
 	a := analyzer(f, "")

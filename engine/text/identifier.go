@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // span is one word of a compound, as byte offsets in the text.
@@ -73,7 +75,7 @@ func foldWhole(raw string) string {
 		switch {
 		case r == '\u2010': // U+2011 folds to it
 			return '-'
-		case isWordRune(r) && !isApostrophe(r), strings.ContainsRune("_-.&/\\@:#+", r):
+		case char.InWord(r) && !char.IsApostrophe(r), strings.ContainsRune("_-.&/\\@:#+", r):
 			return r
 		}
 		return -1
@@ -105,7 +107,7 @@ func joinLength(s string, i int) int {
 	if n == 0 || i+n >= len(s) {
 		return 0
 	}
-	if r, _ := utf8.DecodeRuneInString(s[i+n:]); !startsWord(r) || isUnspaced(r) {
+	if r, _ := utf8.DecodeRuneInString(s[i+n:]); !char.StartsWord(r) || char.IsUnspaced(r) {
 		return 0
 	}
 	return n
@@ -122,10 +124,10 @@ func suffixLength(word, rest string) int {
 	default:
 		return 0
 	}
-	if !isLetters(word) {
+	if !char.AreLetters(word) {
 		return 0
 	}
-	if r, _ := utf8.DecodeRuneInString(rest[n:]); isWordRune(r) || r == '+' || r == '#' {
+	if r, _ := utf8.DecodeRuneInString(rest[n:]); char.InWord(r) || r == '+' || r == '#' {
 		return 0
 	}
 	return n

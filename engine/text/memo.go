@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/blevesearch/snowballstem"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // memo remembers the words met lately, by their spelling in the text, and owns a stemmer. It changes speed, never results. One
@@ -54,7 +56,7 @@ func (m *memo) appendWord(dst []Token, s string, start, end int) []Token {
 
 // stem returns the stem of a folded word; what isn't letters alone is its own stem.
 func (m *memo) stem(surface string) string {
-	if m.language.stem == nil || !isLetters(surface) {
+	if m.language.stem == nil || !char.AreLetters(surface) {
 		return surface
 	}
 	m.env.SetCurrent(m.language.accented(surface))

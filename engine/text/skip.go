@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // SkipRecall reports whether a prompt is not worth a recall. Wrappers that a host puts before the prompt (untrusted metadata, a
@@ -22,7 +24,7 @@ import (
 // function word and either names a path or file, or is at most three words of which the second is a usual subcommand.
 // So "find my notes on X" is recalled and "git status" is not.
 func SkipRecall(prompt string, minLength int) bool {
-	p := strings.TrimSpace(clean(prompt))
+	p := strings.TrimSpace(char.Clean(prompt))
 	p = strings.TrimSpace(hostWrapper.ReplaceAllString(p, ""))
 	if mentionsPast.MatchString(p) {
 		return false
@@ -110,7 +112,7 @@ func isEmojiOnly(p string) bool {
 		switch {
 		case isPictograph(r), 0x1F1E6 <= r && r <= 0x1F1FF: // regional indicators make flags
 			found = true
-		case unicode.IsSpace(r), isIgnorable(r), 0x1F3FB <= r && r <= 0x1F3FF, 0xE0020 <= r && r <= 0xE007F: // skin tones, tags
+		case unicode.IsSpace(r), char.IsIgnorable(r), 0x1F3FB <= r && r <= 0x1F3FF, 0xE0020 <= r && r <= 0xE007F: // skin tones, tags
 		default:
 			return false
 		}

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // Snippet returns the part of s that shows most of the given terms, as one line of at most width code points with … where it was
 // cut. Among equals the window with more matches wins, then the earlier one. Terms are those of the analyzer's tokens; without a
 // match, or without an analyzer, it is the beginning of s.
 func Snippet(s string, terms map[string]bool, a *Analyzer, width int) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
+	s = strings.Join(strings.Fields(char.Clean(s)), " ")
 	if fits(s, width) {
 		return s
 	}
@@ -52,14 +54,14 @@ func Snippet(s string, terms map[string]bool, a *Analyzer, width int) string {
 // Clip returns the beginning of s, at most width code points including the … that marks the cut. It cuts between words, unless
 // that would leave less than half the width.
 func Clip(s string, width int) string {
-	s = clean(s)
+	s = char.Clean(s)
 	if fits(s, width) {
 		return s
 	}
 	if width < 1 {
 		return ""
 	}
-	runes := []rune(firstRunes(s, width))
+	runes := []rune(char.First(s, width))
 	end := width - 1
 	for end > (width-1)/2 && !isBoundary(runes, end) {
 		end--
@@ -121,23 +123,12 @@ func isBoundary(runes []rune, i int) bool {
 		return true
 	}
 	before, after := runes[i-1], runes[i]
-	if unicode.IsMark(after) || isIgnorable(after) || isIgnorable(before) {
+	if unicode.IsMark(after) || char.IsIgnorable(after) || char.IsIgnorable(before) {
 		return false
 	}
-	return !isWordRune(before) || !isWordRune(after) || isUnspaced(before) || isUnspaced(after)
+	return !char.InWord(before) || !char.InWord(after) || char.IsUnspaced(before) || char.IsUnspaced(after)
 }
 
 func fits(s string, width int) bool {
 	return len(s) <= width || utf8.RuneCountInString(s) <= width
-}
-
-// firstRunes returns the first n code points of s.
-func firstRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // Tells says how much a turn of talk tells about its speaker, from 0 to 1: the share of three flags that are set. Turns that tell
@@ -65,9 +67,9 @@ func (t *teller) scan(s string) {
 			r, n = utf8.DecodeRuneInString(s[i:])
 		}
 		switch {
-		case isUnspaced(r):
+		case char.IsUnspaced(r):
 			t.words, t.between, t.opened = t.words+1, 0, 0 // in no list, but what follows begins no sentence
-		case lowerInWord(r) <= 0:
+		case char.LowerInWord(r) <= 0:
 			t.gap(i, r)
 		default:
 			n = t.word(s, i, r)
@@ -84,7 +86,7 @@ func (t *teller) gap(i int, r rune) {
 	switch {
 	case r == '\n' || r == '\r':
 		t.words, t.between = 0, 0
-	case unicode.IsSpace(r) || isIgnorable(r):
+	case unicode.IsSpace(r) || char.IsIgnorable(r):
 		if t.between == '-' {
 			t.words = 0 // a dash
 		}
@@ -95,7 +97,7 @@ func (t *teller) gap(i int, r rune) {
 		t.between = ','
 	case r == '"' || r == '“' || r == '”' || r == '„' || r == '«' || r == '»':
 		t.between = '"'
-	case isApostrophe(r):
+	case char.IsApostrophe(r):
 		if i == t.end {
 			t.between = '\''
 		}
@@ -110,7 +112,7 @@ func (t *teller) gap(i int, r rune) {
 
 // word takes in the word at s[i:], which begins with r, and returns its length.
 func (t *teller) word(s string, i int, r rune) int {
-	upper := isUpper(r)
+	upper := char.IsUpper(r)
 	end, told := t.read(s, i, upper)
 	if '0' <= r && r <= '9' && startsDate(s[i:]) {
 		told |= tellsTime
@@ -126,7 +128,7 @@ func (t *teller) word(s string, i int, r rune) int {
 			told |= tellsName
 		}
 	}
-	t.cased = t.cased || upper || isLower(r)
+	t.cased = t.cased || upper || char.IsLower(r)
 	t.found |= told & t.sought
 	t.end, t.between = end, 0
 	return end - i
@@ -140,14 +142,14 @@ func (t *teller) read(s string, i int, upper bool) (end int, told tell) {
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[end:])
 		}
-		lower := lowerInWord(r)
+		lower := char.LowerInWord(r)
 		if lower == 0 {
 			break
 		}
 		end += size
 		marked = marked || 0x300 <= r && r < 0x370
 		switch {
-		case lower == invisible || n > len(t.key)-utf8.UTFMax:
+		case lower == char.Invisible || n > len(t.key)-utf8.UTFMax:
 		case lower < utf8.RuneSelf:
 			t.key[n] = byte(lower)
 			n++
@@ -193,7 +195,7 @@ func (t *teller) look(key []byte) tell {
 // isName reports whether a word inside a sentence that begins with a capital and goes on with rest is a name.
 func (t *teller) isName(rest string) bool {
 	r, _ := utf8.DecodeRuneInString(rest)
-	return isLower(r) && t.between != '-' && t.between != '"'
+	return char.IsLower(r) && t.between != '-' && t.between != '"'
 }
 
 // isAddressed reports whether a name stands where people are spoken to, given what comes after.
@@ -219,7 +221,7 @@ func closes(after string) bool {
 	}
 	r, _ := utf8.DecodeRuneInString(rest)
 	joined := r == '-' && len(rest) == len(after)
-	return !joined && !startsWord(r) && !isApostrophe(r) && r != '&' && r != '/'
+	return !joined && !char.StartsWord(r) && !char.IsApostrophe(r) && r != '&' && r != '/'
 }
 
 // startsDate reports a date in digits that has its year: year, month and day or day and month and year between equal signs, or a number

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine/text"
+	"github.com/mallardmem/mallard/engine/text/internal/texttest"
 )
 
 type tellsTest struct {
@@ -172,7 +173,7 @@ func TestTellsLists(t *testing.T) {
 }
 
 func FuzzTells(f *testing.F) {
-	seed(f)
+	texttest.Seed(f)
 	for _, s := range []string{"I-", "Hey Anna", "5/7/2023", "2023年", "vor zwei", "i\u00ad går", "A'b", "ΑΒ", strings.Repeat("ä", 200), "I\u0301\u0327"} {
 		f.Add(s)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // maxTellWord is the most bytes of a listed word.
@@ -65,44 +64,4 @@ func parseTellList(file string) map[string]tell {
 		}
 	}
 	return listed
-}
-
-// invisible stands for a rune inside a word that isn't read.
-const invisible = -1
-
-// lowerInWord returns a letter, digit or mark in lower case, and 0 for what ends a word.
-func lowerInWord(r rune) rune {
-	if r < europeanEnd {
-		return lowerEuropean[r]
-	}
-	return lowerRune(r)
-}
-
-// lowerEuropean keeps the properties of the letters of the listed languages, whose look-up costs more than all the rest.
-var lowerEuropean = func() (table [europeanEnd]rune) {
-	for r := range table {
-		table[r] = lowerRune(rune(r))
-	}
-	return table
-}()
-
-func lowerRune(r rune) rune {
-	switch {
-	case isIgnorable(r):
-		return invisible
-	case isApostrophe(r) || !isWordRune(r) || isUnspaced(r):
-		return 0
-	}
-	return unicode.ToLower(r)
-}
-
-func isUpper(r rune) bool {
-	if r < europeanEnd {
-		return lowerEuropean[r] != 0 && lowerEuropean[r] != invisible && lowerEuropean[r] != r
-	}
-	return unicode.IsUpper(r)
-}
-
-func isLower(r rune) bool {
-	return 'a' <= r && r <= 'z' || r >= 0x80 && unicode.IsLower(r)
 }

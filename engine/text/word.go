@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/engine/text/internal/char"
 )
 
 // maxTerm is the most code points of a surface or term.
@@ -16,7 +18,7 @@ func (m *memo) wordEnd(s string, i int) int {
 		c := s[i]
 		if c < utf8.RuneSelf {
 			switch {
-			case isASCIIWord(c):
+			case char.InASCIIWord(c):
 				i++
 				end = i
 			case c == '\'' && !m.language.elision && joinsLetters(s, i, 1):
@@ -30,14 +32,14 @@ func (m *memo) wordEnd(s string, i int) int {
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case isApostrophe(r):
+		case char.IsApostrophe(r):
 			if m.language.elision || !joinsLetters(s, i, n) {
 				return end
 			}
 			i += n
-		case isIgnorable(r):
+		case char.IsIgnorable(r):
 			i += n
-		case isWordRune(r) && !isUnspaced(r):
+		case char.InWord(r) && !char.IsUnspaced(r):
 			i += n
 			end = i
 		default:
@@ -54,7 +56,7 @@ func foldWord(raw string) string {
 		raw = raw[:8*maxTerm]
 	}
 	word := Fold(strings.Clone(raw))
-	if at := strings.LastIndexFunc(word, isApostrophe); at > 0 {
+	if at := strings.LastIndexFunc(word, char.IsApostrophe); at > 0 {
 		_, n := utf8.DecodeRuneInString(word[at:])
 		switch word[at+n:] {
 		case "s", "m", "re", "ve", "ll", "d":
@@ -65,7 +67,7 @@ func foldWord(raw string) string {
 		switch {
 		case r == '\u2044': // the slash of ½
 			return '/'
-		case isWordRune(r) && !isApostrophe(r):
+		case char.InWord(r) && !char.IsApostrophe(r):
 			return r
 		}
 		return -1
@@ -77,37 +79,14 @@ func cut(term string) string {
 	if len(term) <= maxTerm {
 		return term
 	}
-	return firstRunes(term, maxTerm)
-}
-
-func isASCIIWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
-
-// startsWord reports letters and digits; marks and what isn't read, such as the tatweel, only continue a word.
-func startsWord(r rune) bool {
-	if r < utf8.RuneSelf {
-		return isASCIIWord(byte(r))
-	}
-	return (unicode.IsLetter(r) || unicode.IsNumber(r)) && !isApostrophe(r) && !isIgnorable(r)
-}
-
-func isWordRune(r rune) bool {
-	if r < utf8.RuneSelf {
-		return isASCIIWord(byte(r))
-	}
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
-}
-
-func isApostrophe(r rune) bool {
-	return r == '\'' || r == '’' || r == 'ʼ' || r == '＇'
+	return char.First(term, maxTerm)
 }
 
 // joinsLetters reports whether the apostrophe of n bytes at s[i:] stands inside a word, before a letter.
 func joinsLetters(s string, i, n int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
 	after, _ := utf8.DecodeRuneInString(s[i+n:])
-	return isWordRune(before) && !isApostrophe(before) && unicode.IsLetter(after) && !isApostrophe(after) && !isUnspaced(after)
+	return char.InWord(before) && !char.IsApostrophe(before) && unicode.IsLetter(after) && !char.IsApostrophe(after) && !char.IsUnspaced(after)
 }
 
 // groupsDigits reports whether the comma at s[i:] stands before a group of exactly three digits, and after at most three.
@@ -124,17 +103,4 @@ func groupsDigits(s string, i int) bool {
 		before++
 	}
 	return 1 <= before && before <= 3 && digits(s[i+1:]) == 3
-}
-
-// isLetters reports a word of letters and marks alone, which is what a stemmer may touch.
-func isLetters(word string) bool {
-	for _, r := range word {
-		if 'a' <= r && r <= 'z' {
-			continue
-		}
-		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
-			return false
-		}
-	}
-	return true
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,7 +108,7 @@ func TestDoctorRepairsTalk(t *testing.T) {
 	before := enginetest.Rows(t, e, lineage)
 	enginetest.CloseFile(t, e)
 	tried := map[[2]string]bool{}
-	for _, test := range talkSabotage {
+	for _, test := range ofTalk(t) {
 		alike := [2]string{test.fault, test.left}
 		if tried[alike] && !enginetest.Long("doctor") {
 			continue
@@ -123,7 +122,7 @@ func TestDoctorRepairsTalk(t *testing.T) {
 			}
 			continue
 		}
-		if test.left == "" && len(rest) > 0 || test.left != "" && !slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(s, test.left) }) {
+		if test.left == "" && len(rest) > 0 || test.left != "" && !slices.Contains(rest, test.left) {
 			t.Errorf("%s: left is %q, want %q", test.statement, rest, test.left)
 		}
 	}
@@ -134,17 +133,8 @@ func TestDoctorRepairsMemories(t *testing.T) {
 		t.Skip("short: a file for every fault")
 	}
 	t.Parallel()
-	path := enginetest.NewFile(t)
+	whole, names := stockedFile(t)
 	o := engine.Options{Embedder: enginetest.Words{}}
-	e := enginetest.OpenFile(t, path, o)
-	ids := enginetest.Stock(t, e)
-	no := fmt.Sprint(enginetest.Rows(t, e, "SELECT doc_no FROM memories WHERE id = '"+ids[0]+"'")[0][0])
-	enginetest.CloseFile(t, e)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := strings.NewReplacer("{id}", ids[0], "{no}", no)
 	stays := map[string][]string{
 		"DELETE FROM messages":                      {"messages are not numbered 1 to 2", "conversation goes on elsewhere than after its last message"},
 		"DELETE FROM conversations":                 {"message of no conversation"},
@@ -157,7 +147,7 @@ func TestDoctorRepairsMemories(t *testing.T) {
 		"CREATE MACRO recent(n) AS TABLE SELECT * FROM memories LIMIT n":                    {"macro that is not Mallard's"},
 	}
 	tried := map[string]bool{}
-	for _, test := range sabotage {
+	for _, test := range ofMemories(t) {
 		if tried[test.fault] && stays[test.statement] == nil { // one of each kind is enough of those that are alike
 			continue
 		}

@@ -1,42 +1,48 @@
 package fault
 
-import "errors"
-
-// Opening a file. What each means stands in package engine, which gives them to its callers.
-var (
-	ErrLocked           = errors.New("file is in use")
-	ErrSchemaTooNew     = errors.New("file was written by a newer version")
-	ErrMigrationChanged = errors.New("migration differs from the one applied")
-	ErrModelMismatch    = errors.New("embedding model mismatch")
-	ErrNoFTS            = errors.New("no text extension")
-	ErrCorrupt          = errors.New("file is damaged")
+import (
+	"errors"
+	"slices"
 )
 
-// Using an engine.
+// The errors that callers ask for with errors.Is, each with the words that messages begin with. When each is given is said in one place, engine/errors.go, by
+// whose names callers know them.
 var (
-	ErrClosed     = errors.New("engine is closed")
-	ErrReadOnly   = errors.New("engine is read-only")
-	ErrNoEmbedder = errors.New("no embedding model")
-	ErrNoLLM      = errors.New("no language model")
-	ErrBadVector  = errors.New("unusable vector")
+	ErrLocked           = sentinel("file is in use")
+	ErrSchemaTooNew     = sentinel("file was written by a newer version")
+	ErrMigrationChanged = sentinel("migration differs from the one applied")
+	ErrModelMismatch    = sentinel("embedding model mismatch")
+	ErrNoFTS            = sentinel("no text extension")
+	ErrCorrupt          = sentinel("file is damaged")
+
+	ErrClosed     = sentinel("engine is closed")
+	ErrReadOnly   = sentinel("engine is read-only")
+	ErrNoEmbedder = sentinel("no embedding model")
+	ErrNoLLM      = sentinel("no language model")
+	ErrBadVector  = sentinel("unusable vector")
+
+	ErrInternal = sentinel("database failed")
+	ErrDiskFull = sentinel("disk is full")
+	ErrMemory   = sentinel("out of memory")
+
+	ErrInvalid     = sentinel("invalid request")
+	ErrNotFound    = sentinel("not found")
+	ErrAmbiguous   = sentinel("ambiguous id")
+	ErrExists      = sentinel("exists already")
+	ErrBadScope    = sentinel("bad scope")
+	ErrScopeDenied = sentinel("scope denied")
+	ErrGrant       = sentinel("not granted")
+	ErrGrantSpent  = sentinel("grant is used up")
+	ErrConflict    = sentinel("changed meanwhile")
 )
 
-// What happens to an engine. A write that failed was not written; where that can't be told, the message says so.
-var (
-	ErrInternal = errors.New("database failed")
-	ErrDiskFull = errors.New("disk is full")
-	ErrMemory   = errors.New("out of memory")
-)
+var sentinels []error
 
-// Requests.
-var (
-	ErrInvalid     = errors.New("invalid request")
-	ErrNotFound    = errors.New("not found")
-	ErrAmbiguous   = errors.New("ambiguous id")
-	ErrExists      = errors.New("exists already")
-	ErrBadScope    = errors.New("bad scope")
-	ErrScopeDenied = errors.New("scope denied")
-	ErrGrant       = errors.New("not granted")
-	ErrGrantSpent  = errors.New("grant is used up")
-	ErrConflict    = errors.New("changed meanwhile")
-)
+func sentinel(text string) error {
+	err := errors.New(text)
+	sentinels = append(sentinels, err)
+	return err
+}
+
+// Sentinels gives them all.
+func Sentinels() []error { return slices.Clone(sentinels) }

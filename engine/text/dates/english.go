@@ -1,0 +1,75 @@
+package dates
+
+// english are the English words that dates are made of, folded. Words in one string mean the same.
+var english = language{
+	months: [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+		"november", "december"},
+	shortMonths:   [12]string{"jan", "feb", "mar", "apr", "", "jun", "jul", "aug", "sep sept", "oct", "nov", "dec"},
+	nameMonths:    "april june august",
+	verbMonths:    "may march",
+	boundMonths:   "jan mar",
+	weekdays:      [7]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"},
+	shortWeekdays: [7]string{"mon", "tue tues", "wed", "thu thur thurs", "fri", "sat", "sun"},
+	seasons:       [4]string{"spring springtime", "summer summertime", "autumn fall", "winter wintertime"},
+	units: [...]string{unitMinute: "minute minutes second seconds", unitHour: "hour hours", unitDay: "day days",
+		unitWeek: "week weeks", unitWeekend: "weekend weekends", unitMonth: "month months", unitQuarter: "quarter quarters",
+		unitHalf: "half", unitYear: "year years", unitDecade: "decade decades", unitNight: "night"},
+	days:     map[int]string{-1: "yesterday", 0: "today tonight", 1: "tomorrow"},
+	dayParts: "morning afternoon evening night noon midnight",
+	numbers: [13]string{1: "a an one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine",
+		10: "ten", 11: "eleven", 12: "twelve"},
+	ordinals: [32]string{1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 9: "ninth",
+		10: "tenth", 11: "eleventh", 12: "twelfth", 13: "thirteenth", 14: "fourteenth", 15: "fifteenth", 16: "sixteenth",
+		17: "seventeenth", 18: "eighteenth", 19: "nineteenth", 20: "twentieth", 30: "thirtieth"},
+	decades: map[int]string{1950: "fifties", 1960: "sixties", 1970: "seventies", 1980: "eighties", 1990: "nineties", 2000: "noughties"},
+	parts:   [...]string{partEarly: "early beginning start", partMiddle: "mid middle", partLate: "late end"},
+	last:    "last past",
+	this:    "this current",
+	next:    "next coming",
+	roles: map[role]string{
+		isIn:        "in during throughout",
+		isOn:        "on",
+		isLead:      "at for over around of from within",
+		isArticle:   "the",
+		isSince:     "since",
+		isBefore:    "before",
+		isAfter:     "after",
+		isUntil:     "until till",
+		isBy:        "by",
+		isBetween:   "between",
+		isFrom:      "from",
+		isTo:        "to through until till",
+		isAnd:       "and or",
+		isOf:        "of in",
+		isAgo:       "ago",
+		isComing:    "coming",
+		isAbout:     "about around roughly approximately",
+		isCouple:    "couple",
+		isFew:       "few several",
+		isNoun:      "beginning start middle end",
+		isOnward:    "on onward onwards",
+		isAuxiliary: "is was has had will would could should can are were did does do might must",
+		isPast:      "past",
+		isWeekNo:    "cw",
+		isCalendar:  "calendar",
+		isOwner:     "my your his her its our their",
+		isThing: "people persons men women children dollars dollar euros euro pounds bucks cents percent times steps words miles meters " +
+			"metres kilometers feet calories points items pages games users rows lines files members participants guests copies " +
+			"hours hour minutes minute seconds days weeks months years day week month year more of hundred thousand million km kg mb gb usd eur",
+		isLabel: "top page room version ticket number no nr issue windows office route port error code highway apartment flight line " +
+			"build model id pr cost costs cost paid pay spend spent worth over under about than nearly almost exactly only least most " +
+			"roughly approximately usd eur plus minus times x a an",
+		isVerb: "be have not also well never been become happen help need want seem still i you",
+		isFunction: "a an the and or but if that which who whom whose what when where why how did do does done was were is are be been " +
+			"has have had will would can could should may might must i you he she it we they him her them my your his its our their in " +
+			"on at by for from of to with about as into through during before after since until between around over under near not also " +
+			"then so because while than too again together there here according please yes no only just still already",
+	},
+	holidays: []holiday{
+		{"new years eve", annual{12, 31, 13, 1}}, {"new years day", annual{1, 1, 1, 2}}, {"new years", annual{12, 31, 13, 2}},
+		{"valentines day", annual{2, 14, 2, 15}}, {"st patricks day", annual{3, 17, 3, 18}}, {"april fools day", annual{4, 1, 4, 2}},
+		{"independence day", annual{7, 4, 7, 5}}, {"halloween", annual{10, 31, 11, 1}}, {"veterans day", annual{11, 11, 11, 12}},
+		{"christmas eve", annual{12, 24, 12, 25}}, {"christmas day", annual{12, 25, 12, 26}}, {"christmas", annual{12, 24, 12, 27}},
+		{"boxing day", annual{12, 26, 12, 27}},
+	},
+}

@@ -1,0 +1,64 @@
+package upkeep_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/enginetest"
+)
+
+// sabotage breaks a file in one way.
+type sabotage struct{ fault, statement, subject, left string }
+
+// asBefore is what sabotage leaves where Doctor makes everything what it was.
+const asBefore = "="
+
+// sabotages reads a file of testdata: the name of a fault, and below it a line for every way to make it, whose fields are divided by tabs.
+func sabotages(t *testing.T, name string) (all []sabotage) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fault := ""
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSuffix(line, "\n")
+		way, isWay := strings.CutPrefix(line, "\t")
+		switch {
+		case isWay:
+			fields := append(strings.Split(way, "\t"), "", "")
+			all = append(all, sabotage{fault, fields[0], fields[1], fields[2]})
+		case !strings.HasPrefix(line, "#"):
+			fault = line
+		}
+	}
+	if len(all) < 40 {
+		t.Fatalf("%s breaks a file in %d ways: the test does not find them", name, len(all))
+	}
+	return all
+}
+
+// ofMemories breaks the file of stockedFile.
+func ofMemories(t *testing.T) []sabotage { return sabotages(t, "sabotage.txt") }
+
+// ofTalk breaks the file of enginetest.TalkFile.
+func ofTalk(t *testing.T) []sabotage { return sabotages(t, "sabotage_talk.txt") }
+
+// stockedFile gives a file with memories and messages, and the names that statements have for what is in it.
+func stockedFile(t *testing.T) (whole []byte, names *strings.Replacer) {
+	t.Helper()
+	path := enginetest.NewFile(t)
+	e := enginetest.OpenFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	ids := enginetest.Stock(t, e)
+	no := fmt.Sprint(enginetest.Rows(t, e, "SELECT doc_no FROM memories WHERE id = '"+ids[0]+"'")[0][0])
+	enginetest.CloseFile(t, e)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole, strings.NewReplacer("{id}", ids[0], "{no}", no)
+}
