@@ -220,7 +220,9 @@ func eachFTSHit(ctx context.Context, c *duck.Conn, terms []string, kinds []kinds
 
 // TestFTSWhileOthersWrite: recalls that refresh the index at once, beside a writer, see either all of a state or are sent to postings.
 func TestFTSWhileOthersWrite(t *testing.T) {
-	e := enginetest.OpenFile(t, enginetest.NewFile(t), withExtension(t))
+	o := withExtension(t)
+	o.Threads = 2
+	e := enginetest.OpenFile(t, enginetest.NewFile(t), o)
 	ctx, stop := context.WithCancel(t.Context())
 	var writers, recalls sync.WaitGroup
 	writers.Go(func() {

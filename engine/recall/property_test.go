@@ -25,9 +25,9 @@ func relatedHarbour(word string) ([]string, []float32) {
 
 // randomTalk writes four conversations in pieces, and memories of which many were noted in one session, into an engine and into the
 // second implementation.
-func randomTalk(t *testing.T, rng *rand.Rand) (*engine.Engine, *transcripts) {
+func randomTalk(t *testing.T, rng *rand.Rand, threads int) (*engine.Engine, *transcripts) {
 	t.Helper()
-	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Related: relatedHarbour})
+	e := enginetest.Open(t, engine.Options{Threads: threads, Embedder: enginetest.Words{}, Related: relatedHarbour})
 	k := newTalk(t, relatedHarbour)
 	words := func(n int) string {
 		parts := make([]string, n)
@@ -186,7 +186,7 @@ func TestSignalsEqualASecondImplementation(t *testing.T) {
 	}
 	t.Parallel()
 	for seed := range uint64(1) {
-		e, k := randomTalk(t, rand.New(rand.NewPCG(seed, 1)))
+		e, k := randomTalk(t, rand.New(rand.NewPCG(seed, 1)), 1)
 		seen := map[string]int{}
 		for i := range 60 {
 			t.Run(fmt.Sprintf("seed %d question %d", seed, i), func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestWeightOfZero(t *testing.T) {
 		t.Skip("short: many questions, none beside another")
 	}
 	t.Parallel()
-	e, k := randomTalk(t, rand.New(rand.NewPCG(3, 1)))
+	e, k := randomTalk(t, rand.New(rand.NewPCG(3, 1)), 1)
 	for _, name := range slices.Sorted(mapKeys(zeroes)) {
 		changed := 0
 		for i := range 8 {

@@ -225,7 +225,7 @@ func shredForEver(path string) error {
 // TestShredWhileUsed shreds while others read, write and check.
 func TestShredWhileUsed(t *testing.T) {
 	enginetest.Alone(t)
-	e := enginetest.OpenAt(t, enginetest.NewFile(t), engine.Options{Embedder: enginetest.Words{}})
+	e := enginetest.OpenAt(t, enginetest.NewFile(t), engine.Options{Threads: 2, Embedder: enginetest.Words{}})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var all sync.WaitGroup
