@@ -105,6 +105,7 @@ var talkSabotage = []struct{ fault, statement, subject, left string }{
 	{"content of another length", "UPDATE payloads SET bytes = bytes + 1", "", "content of another length"},
 }
 
+// TestCheckFindsEveryFaultOfTalk wants a fault for each line of talkSabotage that TestDoctorRepairsTalk does not want to be found.
 func TestCheckFindsEveryFaultOfTalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
@@ -112,7 +113,11 @@ func TestCheckFindsEveryFaultOfTalk(t *testing.T) {
 	t.Parallel()
 	whole, names := enginetest.TalkFile(t)
 	broken := enginetest.NewFile(t)
+	doctored := doctoredTalk()
 	for _, test := range talkSabotage {
+		if doctored[test.statement] && !enginetest.Long("doctor") {
+			continue
+		}
 		if err := os.WriteFile(broken, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -67,6 +67,7 @@ var sabotage = []struct{ fault, statement, subject string }{
 	{"macro that is not Mallard's", "CREATE MACRO recent(n) AS TABLE SELECT * FROM memories LIMIT n", "recent"},
 }
 
+// TestCheckFindsEveryFault wants a fault for each line of sabotage that TestDoctorRepairsMemories does not want to be found.
 func TestCheckFindsEveryFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
@@ -84,7 +85,11 @@ func TestCheckFindsEveryFault(t *testing.T) {
 	}
 	names := strings.NewReplacer("{id}", ids[0], "{no}", no)
 	broken := enginetest.NewFile(t)
+	doctored := doctoredMemories()
 	for _, test := range sabotage {
+		if doctored[test.statement] && !enginetest.Long("doctor") {
+			continue
+		}
 		if err := os.WriteFile(broken, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}

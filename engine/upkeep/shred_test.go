@@ -154,9 +154,9 @@ func sorted(all []string) []string { slices.Sort(all); return all }
 // TestShredKilled kills a process again and again that writes, purges and shreds, and wants back whatever it was told was done.
 func TestShredKilled(t *testing.T) {
 	enginetest.Alone(t)
-	kills := 20
-	if testing.Short() {
-		kills = 5
+	kills := 8
+	if enginetest.Long("kills") {
+		kills = 40
 	}
 	path := enginetest.NewFile(t)
 	done, shreds := -1, 0
@@ -198,7 +198,7 @@ func TestShredKilled(t *testing.T) {
 func shredForEver(path string) error {
 	ctx, n := context.Background(), 0
 	fmt.Sscan(os.Args[2], &n)
-	e, err := engine.Open(ctx, path, engine.Options{})
+	e, err := engine.Open(ctx, path, enginetest.Thrifty(engine.Options{}))
 	if err != nil {
 		return err
 	}
