@@ -162,7 +162,7 @@ func TestShredKilled(t *testing.T) {
 	done, shreds := -1, 0
 	for range kills {
 		c := enginetest.Spawn(t, "shred", path, fmt.Sprint(done+1))
-		timer := time.AfterFunc(time.Duration(300+rand.Int64N(2000))*time.Millisecond, func() { c.Cmd.Process.Kill() })
+		timer := time.AfterFunc(time.Duration(300+rand.Int64N(1000))*time.Millisecond, func() { c.Cmd.Process.Kill() })
 		for {
 			r, ok := c.Next(t)
 			if !ok {
