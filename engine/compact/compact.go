@@ -175,16 +175,19 @@ type compaction struct {
 	r         Request
 	policy    window.Policy
 	result    *Compacted
-	unseen    int // tokens that the host saw beside those stored
-	stored    int // tokens of the context, as last seen
-	oldest    int // how many of the oldest messages planning reads
-	first     *contextView
+	unseen    int          // tokens that the host saw beside those stored
+	stored    int          // tokens of the context, as last seen
+	oldest    int          // how many of the oldest messages planning reads
+	known     *contextView // the context as it is, from before or from the last pass; nil: it has to be read
+	rarity    rarities
 }
 
-// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more.
+// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more. What passes have used up
+// is read anew, twice as many each time up to manyOldest.
 const (
-	fewOldest = 64
-	fewTokens = 20
+	fewOldest  = 64
+	fewTokens  = 20
+	manyOldest = 8192
 )
 
 func (k *compaction) run(ctx context.Context) error {
@@ -193,7 +196,7 @@ func (k *compaction) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.first, k.stored, k.unseen = view, view.tokens, max(0, k.r.Live-view.tokens)
+	k.known, k.stored, k.unseen = view, view.tokens, max(0, k.r.Live-view.tokens)
 	over, current, threshold := k.policy.Over(view.tokens, k.r.Live, k.r.Budget)
 	k.result.TokensBefore, k.result.TokensAfter, k.result.Target = current, current, threshold
 	room := k.r.Budget // of a debt, for what is stored
@@ -335,24 +338,28 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 	if sweep.Stopped() != "" || k.policy.MaxPasses > 0 && sweep.Passes() >= k.policy.MaxPasses {
 		return nil, window.Step{}, false, nil
 	}
-	if len(sweep.Vain()) > 0 {
-		k.oldest = lastPosition // what is left to try may lie anywhere
+	if len(sweep.Vain()) > 0 && k.oldest < lastPosition {
+		k.oldest, k.known = lastPosition, nil // what is left to try may lie anywhere
 	}
-	for ; ; k.oldest = min(4*k.oldest, lastPosition) {
-		view := k.first
-		if k.first = nil; view == nil {
+	for {
+		view, used := k.known, k.known != nil
+		if k.known = nil; !used {
 			var err error
 			if view, err = k.view(ctx); err != nil {
 				return nil, window.Step{}, false, err
 			}
 		}
 		whole := view.complete == lastPosition
-		if !whole && k.policy.RawOutside(view.oldest, len(view.oldest)) < k.policy.LeafChunkTokens {
-			continue // too few to see whether a leaf is due
+		if whole || k.policy.RawOutside(view.oldest, len(view.oldest)) >= k.policy.LeafChunkTokens { // else too few to see whether a leaf is due
+			step, ok := sweep.Next(view.oldest, len(view.oldest))
+			if !ok || whole || step.Kind == window.Condensed || step.Hi+window.TailMargin <= len(view.oldest) { // the results of its calls were seen
+				return view, step, ok, nil
+			}
 		}
-		step, ok := sweep.Next(view.oldest, len(view.oldest))
-		if !ok || whole || step.Kind == window.Condensed || step.Hi+window.TailMargin <= len(view.oldest) { // the results of its calls were seen
-			return view, step, ok, nil
+		if used {
+			k.oldest = max(k.oldest, min(2*k.oldest, manyOldest))
+		} else {
+			k.oldest = min(4*k.oldest, lastPosition)
 		}
 	}
 }

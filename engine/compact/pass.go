@@ -28,7 +28,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	var in *summaryInput
 	err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
 		in, err = k.compactor.summaryInput(ctx, c, k.v, chosen)
-		if err != nil {
+		if err != nil || k.compactor.opts.LLM == nil { // sentences are picked without regard to what came before
 			return err
 		}
 		return in.readPrevious(ctx, c, view.oldest, step.Previous)
@@ -41,7 +41,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	}
 	in.instructions = k.r.Instructions
 	in.lastResort = k.r.Force || k.r.Budget > 0 && view.tokens+k.unseen > k.r.Budget
-	made, err := k.compactor.summarise(ctx, in)
+	made, err := k.compactor.summarise(ctx, in, &k.rarity)
 	k.result.Calls += made.calls
 	if err != nil || made.text == "" || made.tokens >= window.Tokens(chosen) {
 		return p, err
@@ -54,6 +54,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	}
 	d := k.compactor.DescribeSummary(ctx, s)
 	p = Pass{SummaryID: s.ID, Kind: s.Kind, Depth: s.Depth, Level: s.Level, Fallback: s.Fallback, Items: len(chosen)}
+	var items int
 	err = k.compactor.file.Write(ctx, "write summary", func(tx *duck.Write) (err error) {
 		if err := in.unchanged(ctx, tx.Conn); err != nil {
 			return err
@@ -61,7 +62,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 		if err := k.compactor.replace(ctx, tx, k.v, chosen, s, d); err != nil {
 			return err
 		}
-		if _, p.TokensAfter, err = conversation.ContextSize(ctx, tx.Conn, k.v.ID); err != nil {
+		if items, p.TokensAfter, err = conversation.ContextSize(ctx, tx.Conn, k.v.ID); err != nil {
 			return err
 		}
 		p.TokensBefore = p.TokensAfter - s.Tokens + window.Tokens(chosen)
@@ -73,6 +74,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 			s.Model, int32(p.Items), int32(p.TokensBefore), int32(p.TokensAfter), int32(made.calls), started, k.compactor.file.Now()}})
 	})
 	if err == nil {
+		k.known = view.after(step.Lo, step.Hi, s.item(), items, p.TokensAfter)
 		k.result.Passes, k.result.Changed = append(k.result.Passes, p), true
 	}
 	return p, err
@@ -116,6 +118,7 @@ type summaryInput struct {
 	kind         window.Kind
 	depth        int // of the summary to make
 	sources      []Source
+	docNos       []int32 // of the messages from the first source to the last, also of those that are no sources
 	passages     []text.Passage
 	stored       int // tokens of the sources as the context has them
 	previous     string

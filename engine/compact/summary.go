@@ -125,7 +125,7 @@ func sourcesOf(ctx context.Context, c *duck.Conn, id string) (all []Source, err 
 
 // item is the summary's place in the context.
 func (s *Summary) item() window.Item {
-	return window.Item{Position: s.FirstSeq, Ref: s.ID, Summary: true, Tokens: s.Tokens}
+	return window.Item{Position: s.FirstSeq, Ref: s.ID, Summary: true, Tokens: s.Tokens, Depth: s.Depth}
 }
 
 // DescribeSummary makes the document of a summary, without any lock: words, and a vector where the model gives one.

@@ -108,7 +108,11 @@ type extractTerm struct {
 type termPair struct{ first, second int32 }
 
 func newExtraction(a *Analyzer, in ExtractInput) *extraction {
-	x := &extraction{analyzer: a, ExtractInput: in, termNo: map[string]int32{}, pairs: map[termPair]int{}}
+	long := 0
+	for _, p := range in.Passages {
+		long += len(p.Text)
+	}
+	x := &extraction{analyzer: a, ExtractInput: in, termNo: make(map[string]int32, long/rareness), pairs: make(map[termPair]int, long/rareness)}
 	for _, p := range in.Passages {
 		x.split(p)
 	}
@@ -118,7 +122,7 @@ func newExtraction(a *Analyzer, in ExtractInput) *extraction {
 		x.lines[i].answered = len(speakers) > 1 || len(speakers) == 1 && !speakers[speaker]
 		speakers[speaker] = true
 	}
-	r := excerptReader{extraction: x, maxSentence: min(max(in.Target*4/3, minClause), maxClause)}
+	r := excerptReader{extraction: x, met: make(map[string]*metWord, long/rareness), maxSentence: min(max(in.Target*4/3, minClause), maxClause)}
 	for i := range x.lines {
 		r.read(i)
 	}
@@ -137,6 +141,7 @@ func newExtraction(a *Analyzer, in ExtractInput) *extraction {
 }
 
 const (
+	rareness   = 24   // bytes of a long text in which there is one new word, or pair of words
 	saturation = 0.25 // sentences with a term that give it half of the weight it can have
 
 	// A sentence longer than a third of the target is cut into clauses, by bytes in these bounds.
