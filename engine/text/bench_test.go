@@ -1,8 +1,11 @@
 package text_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mallardmem/mallard/engine/text"
 )
@@ -68,5 +71,48 @@ func BenchmarkSnippet(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		text.Snippet(s, terms, a, 200)
+	}
+}
+
+// BenchmarkExtractLeaf makes an extract of a leaf's size, a different stretch of talk each time, as compaction does.
+func BenchmarkExtractLeaf(b *testing.B) {
+	a, err := text.NewAnalyzer("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(r, 1.07, 2.7, 30_000)
+	word := func() string {
+		n := zipf.Uint64()
+		spelled := ""
+		for range 2 + n%3 {
+			spelled += string("bcdfghklmnprstvw"[n%16]) + string("aeiou"[n%5])
+			n = n*31 + 7
+		}
+		return spelled
+	}
+	leaves := make([]text.ExtractInput, 16)
+	at := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
+	for i := range leaves {
+		leaves[i].Target = 2000
+		for j := range 450 {
+			var said strings.Builder
+			for k := range 14 + r.IntN(25) {
+				if k%9 == 0 && k > 0 {
+					said.WriteString(". A")
+				}
+				said.WriteString(word() + " ")
+			}
+			at = at.Add(40 * time.Second)
+			leaves[i].Passages = append(leaves[i].Passages, text.Passage{Label: fmt.Sprintf("[%s] %s", at.Format("2006-01-02 15:04 UTC"), []string{"Ines", "assistant"}[j%2]), Text: said.String()})
+		}
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if a.Extract(leaves[i%len(leaves)]) == "" {
+			b.Fatal("no extract")
+		}
+		i++
 	}
 }

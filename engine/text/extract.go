@@ -171,7 +171,7 @@ func (x *extraction) rarity(term string, count int) float64 {
 
 // isOpaque reports words too long to be read, as such or for the digits in them.
 func isOpaque(term string) bool {
-	return !strings.ContainsAny(term, "/\\.:-_@") && (len(term) > 30 || len(term) >= 12 && strings.ContainsAny(term, "0123456789"))
+	return len(term) >= 12 && !strings.ContainsAny(term, "/\\.:-_@") && (len(term) > 30 || strings.ContainsAny(term, "0123456789"))
 }
 
 // split appends the lines of a passage. One without a speaker may be an earlier summary, whose lines have labels of their own and whose
