@@ -179,6 +179,9 @@ type compaction struct {
 	stored    int          // tokens of the context, as last seen
 	oldest    int          // how many of the oldest messages planning reads
 	known     *contextView // the context as it is, from before or from the last pass; nil: it has to be read
+	made      []*madePass  // since the last write
+	sweeping  *window.Sweep
+	written   window.Sweep // sweeping as it was at the last write, to go back to
 	rarity    rarities
 }
 
@@ -310,27 +313,46 @@ const mostConflicts = 5
 
 // sweep makes the passes that the sweep plans.
 func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
-	defer func() { k.compactor.remember(k.v.ID, sweep.Vain()) }()
+	defer func() { k.made = nil; k.compactor.remember(k.v.ID, sweep.Vain()) }()
+	k.sweeping = sweep
 	for conflicts := 0; ; {
-		view, step, ok, err := k.plan(ctx, sweep)
-		if err != nil || !ok {
-			return err
+		if len(k.made) == 0 {
+			k.written = *sweep
 		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		p, err := k.pass(ctx, view, step)
-		if errors.Is(err, fault.ErrConflict) && conflicts < mostConflicts {
+		more, err := k.next(ctx, sweep)
+		switch {
+		case errors.Is(err, fault.ErrConflict) && conflicts < mostConflicts:
+			*sweep, k.made, k.known = k.written, nil, nil
 			conflicts++
-			continue
-		}
-		if err != nil {
+		case err != nil && ctx.Err() != nil && !errors.Is(err, fault.ErrConflict):
+			return errors.Join(err, k.write(context.WithoutCancel(ctx))) // what is made already takes no more time
+		case err != nil || !more:
 			return err
+		default:
+			k.compactor.opts.Progress("summaries", len(k.result.Passes)+len(k.made), 0)
 		}
-		sweep.Done(p.TokensBefore, p.TokensAfter, p.SummaryID != "")
-		k.stored = p.TokensAfter
-		k.compactor.opts.Progress("summaries", len(k.result.Passes), 0)
 	}
+}
+
+// next makes the pass that the sweep plans next; false, with all written, when there is none.
+func (k *compaction) next(ctx context.Context, sweep *window.Sweep) (more bool, err error) {
+	view, step, ok, err := k.plan(ctx, sweep)
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, k.write(ctx)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return false, err
+	}
+	p, err := k.pass(ctx, view, step)
+	if err != nil {
+		return false, err
+	}
+	sweep.Done(p.TokensBefore, p.TokensAfter, p.SummaryID != "")
+	k.stored = p.TokensAfter
+	return true, nil
 }
 
 // plan reads as much of the context as the next pass needs.
@@ -344,8 +366,11 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 	for {
 		view, used := k.known, k.known != nil
 		if k.known = nil; !used {
-			var err error
-			if view, err = k.view(ctx); err != nil {
+			err := k.write(ctx)
+			if err == nil {
+				view, err = k.view(ctx)
+			}
+			if err != nil {
 				return nil, window.Step{}, false, err
 			}
 		}

@@ -101,15 +101,15 @@ func (cp *Compactor) view(ctx context.Context, c *duck.Conn, conversationID stri
 	return v, err
 }
 
-// after gives the view as a pass leaves it that put a summary in the place of oldest[lo:hi], and nothing else was written: the context has so many items
-// and tokens now. Nil: something was, or the pass came near the tail, and the view has to be read again.
-func (v *contextView) after(lo, hi int, summary window.Item, items, tokens int) *contextView {
+// after gives the view as it is with a summary in the place of oldest[lo:hi], if nobody else writes. Nil: that is near the tail, and the view has to
+// be read again.
+func (v *contextView) after(lo, hi int, summary window.Item) *contextView {
 	replaced := v.oldest[lo:hi]
-	if items != v.items-len(replaced)+1 || tokens != v.tokens-window.Tokens(replaced)+summary.Tokens || replaced[len(replaced)-1].Position >= v.newest {
+	if replaced[len(replaced)-1].Position >= v.newest {
 		return nil
 	}
 	next := *v
-	next.items, next.tokens = items, tokens
+	next.items, next.tokens = v.items-len(replaced)+1, v.tokens-window.Tokens(replaced)+summary.Tokens
 	next.oldest = slices.Concat(v.oldest[:lo], []window.Item{summary}, v.oldest[hi:])
 	return &next
 }
