@@ -91,8 +91,9 @@ const (
 )
 
 // Compact replaces old messages of the context by summaries, and old summaries by fewer: no message is lost, all can be expanded again. The
-// model is asked outside of any lock, and each summary is written in one transaction that leaves the file consistent, so cancelling ctx
-// at any moment keeps what was done before. One compaction of a conversation runs at a time; Append never waits for it.
+// model is asked outside of any lock, and each summary is written in one transaction that leaves the file consistent, without a model
+// with up to seven others, so cancelling ctx at any moment keeps what was done before. One compaction of a conversation runs at a time;
+// Append never waits for it.
 //
 // When the model fails, what was done stays and the error comes with the result. Where the context is over its whole budget, or with
 // Force, summaries are then made without the model, marked as fallback, and RetryFallbacks makes them anew. Errors: ErrInvalid,
