@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,32 +104,29 @@ func killedDeed(path string) error {
 	return self.Kill() // nothing is closed in an orderly way
 }
 
-// TestKilledBetweenStatements kills whoever changes a conversation before one of the statements after the other: what is left is the state before or
-// the state after, of compactions that after one of the passes. Before each of them it kills compactions; the others, unless the test is long, before
-// every third, beginning with a different one each time.
+// TestKilledBetweenStatements: whatever of a conversation is changed, and before whichever statement it is killed who does it, what is left is the state
+// before or the state after, of compactions that after one of the passes. Unless the test is long nobody is killed: what lies in the folder is copied before
+// each statement, and looked at where it is not what the last one left.
 func TestKilledBetweenStatements(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short: a process and a file for every statement")
+		t.Skip("short: a file for every statement")
 	}
 	original := enginetest.NewFile(t)
 	crashFile(t, original)
 	for _, deed := range deeds {
 		t.Run(deed.name, func(t *testing.T) {
 			t.Parallel()
-			stride := 1
-			if !enginetest.Long("kills") && deed.name != "compact" {
-				stride = 3
-			}
 			states := statesOf(t, original, deed.do)
+			kill := copiedBetween(t, original, deed.do)
+			if enginetest.Long("kills") {
+				kill = killedBefore(t, original, deed.name)
+			}
 			seen, met := 0, 1
-			for n := 1 + rand.IntN(stride); ; n += stride {
-				path := enginetest.CopyFile(t, original)
-				c := enginetest.Spawn(t, "deed", path, deed.name, strconv.Itoa(n))
-				r, finished := c.Next(t)
-				if r.Err != "" {
-					t.Fatal(r.Err)
+			for n := 1; ; n++ {
+				path, finished := kill(n)
+				if path == "" { // as before the last statement
+					continue
 				}
-				c.Cmd.Wait()
 				e := enginetest.OpenFile(t, path, crashOptions("later", func() {}))
 				enginetest.Check(t, e)
 				got := talkState(t, e)
@@ -144,10 +143,61 @@ func TestKilledBetweenStatements(t *testing.T) {
 					break
 				}
 			}
-			if stride == 1 && met != len(states) {
+			if met != len(states) {
 				t.Errorf("of %d states only %d were left by a kill", len(states), met)
 			}
 		})
+	}
+}
+
+// killedBefore gives what kills a process before a statement of a deed and tells which file is left, and whether the deed was done before.
+func killedBefore(t *testing.T, original, deed string) func(n int) (path string, finished bool) {
+	return func(n int) (string, bool) {
+		path := enginetest.CopyFile(t, original)
+		c := enginetest.Spawn(t, "deed", path, deed, strconv.Itoa(n))
+		r, finished := c.Next(t)
+		if r.Err != "" {
+			t.Fatal(r.Err)
+		}
+		c.Cmd.Wait()
+		return path, finished
+	}
+}
+
+// copiedBetween does a deed once, and gives the same of copies that were made before each of its statements, and after the last. There is none where nothing
+// has changed since the statement before.
+func copiedBetween(t *testing.T, original string, do func(context.Context, *engine.Engine) error) func(n int) (path string, finished bool) {
+	t.Helper()
+	path := enginetest.CopyFile(t, original)
+	e := enginetest.OpenFile(t, path, crashOptions("after", func() {}))
+	var copies []map[string][]byte // nil: as the one before
+	var last map[string][]byte
+	look := func() {
+		now := map[string][]byte{}
+		for _, name := range enginetest.FilesIn(t, filepath.Dir(path)) {
+			now[strings.TrimPrefix(name, path)] = enginetest.BytesOf(t, name)
+		}
+		if maps.EqualFunc(last, now, bytes.Equal) {
+			now = nil
+		} else {
+			last = now
+		}
+		copies = append(copies, now)
+	}
+	enginetest.BeforeStatements(e, look)
+	if err := do(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.BeforeStatements(e, nil)
+	last = nil // the last is wanted in any case
+	look()
+	enginetest.CloseFile(t, e)
+	return func(n int) (string, bool) {
+		finished := n == len(copies)
+		if copies[n-1] == nil {
+			return "", finished
+		}
+		return enginetest.Placed(t, copies[n-1]), finished
 	}
 }
 

@@ -186,7 +186,7 @@ func atOnce(t *testing.T, e *engine.Engine, verbs map[string]func(context.Contex
 // stands still, so that time can't tell them apart.
 func TestUpdatesOfOneMemory(t *testing.T) {
 	ctx := t.Context()
-	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	e := enginetest.Open(t, engine.Options{Threads: 2, Embedder: enginetest.Words{}})
 	id := enginetest.Stock(t, e)[1]
 	want := map[string]any{"from": "stock"}
 	var group sync.WaitGroup
@@ -210,7 +210,7 @@ func TestUpdatesOfOneMemory(t *testing.T) {
 // TestOneWins: of many who forget or supersede the same memory, or bring the same id, one succeeds and the others are told.
 func TestOneWins(t *testing.T) {
 	ctx := t.Context()
-	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	e := enginetest.Open(t, engine.Options{Threads: 2, Embedder: enginetest.Words{}})
 	ids := enginetest.Stock(t, e)
 	race := func(what string, want error, call func() error) {
 		t.Helper()
@@ -246,7 +246,7 @@ func TestOneWins(t *testing.T) {
 // TestReadersSeeOneState: what an export says is of one moment, however many write meanwhile.
 func TestReadersSeeOneState(t *testing.T) {
 	ctx := t.Context()
-	e := enginetest.Open(t, engine.Options{})
+	e := enginetest.Open(t, engine.Options{Threads: 2})
 	stop := make(chan struct{})
 	var writer sync.WaitGroup
 	writer.Go(func() { // pairs, each in one transaction

@@ -24,7 +24,7 @@ func writeForEver(path string) error {
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	ctx := context.Background()
-	e, err := engine.Open(ctx, path, engine.Options{Embedder: enginetest.Words{}})
+	e, err := engine.Open(ctx, path, enginetest.Thrifty(engine.Options{Embedder: enginetest.Words{}}))
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func writeForEver(path string) error {
 // written.
 func TestKilledWriters(t *testing.T) {
 	enginetest.Alone(t)
-	kills := 50
-	if testing.Short() {
-		kills = 5
+	kills := 20
+	if enginetest.Long("kills") {
+		kills = 100
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -108,10 +108,7 @@ func TestKilledWriters(t *testing.T) {
 // recovered opens the file after a kill, and adds the write that was under way to want where it was done after all.
 func recovered(t *testing.T, path string, want map[string]enginetest.Write, begun *enginetest.Write) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), path, engine.Options{Embedder: enginetest.Words{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := enginetest.OpenFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	enginetest.Check(t, e)
 	got := map[string]enginetest.Write{}
 	for _, row := range enginetest.Rows(t, e, `SELECT id, text, retired_at IS NOT NULL AS forgotten FROM memories

@@ -10,7 +10,7 @@
 //
 // An Engine is a facade: each verb is one line that calls a room, a package below this one, in which its requests, its results and all details are.
 //
-//   - memory: statements. Remember, Update, Supersede, Forget, Purge, Import, Export.
+//   - memory: statements. Remember, Get, List, Update, Supersede, Forget, Purge, Import, Export.
 //   - recall: questions. Recall, with filters, weights, explanations and a trace.
 //   - conversation: what was said. Append, sessions, large files, the transcripts of hosts.
 //   - compact: what stands for it. Compact, summaries, the removal of messages.
@@ -25,6 +25,7 @@
 //   - interchange: files of others, line by line.
 //   - setup: options, their defaults, and what models have to do.
 //   - ids and kinds: how things are named.
+//   - text, window and prompts: pure. What a word is, a plan, what a model is told.
 //
 // Beside the facade stand session, which reads the transcripts of other hosts; share, which lets other processes read; llm, which asks the models that
 // write summaries; and enginetest, for the tests of what stands on an engine. docs/architecture.md is the map of all of them.
@@ -60,7 +61,8 @@
 //
 // # Errors
 //
-// Every error wraps one of those named here (Err…), for errors.Is, and says what may help.
+// An error that a program can act on wraps one of those named here (Err…), for errors.Is, and says what may help. Others come from the context, the disk or a
+// model, and are wrapped as they are.
 //
 // # What bites
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/compact"
@@ -28,7 +29,8 @@ type Options = setup.Options
 // Engine is an open memory file. All methods are safe for concurrent use: reads run side by side, writes one after another.
 type Engine struct {
 	opts     Options
-	attached []func() error // end what was attached
+	closing  sync.Mutex
+	attached []func() error // end what was attached; closing owns it
 
 	file          *duck.File
 	contents      *payload.Contents
@@ -105,6 +107,8 @@ func (e *Engine) Options() Options { return e.opts }
 
 // Close ends what was attached, waits for running operations, writes everything to the file and gives it up. Further calls do nothing.
 func (e *Engine) Close() error {
+	e.closing.Lock()
+	defer e.closing.Unlock()
 	var detached error
 	for _, end := range slices.Backward(e.attached) {
 		detached = errors.Join(detached, end())

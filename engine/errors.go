@@ -2,7 +2,7 @@ package engine
 
 import "github.com/mallardmem/mallard/engine/internal/fault"
 
-// Opening a file. Every error of the engine wraps one of these and those below; this is where each is explained.
+// Opening a file. Rooms give these errors and those below; this is where each is explained.
 var (
 	// ErrLocked: another process, or another handle of this one, has the file open. The message says what to do.
 	ErrLocked = fault.ErrLocked

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -215,6 +217,35 @@ func TestClosed(t *testing.T) {
 		if !errors.Is(err, engine.ErrClosed) {
 			t.Errorf("%s after Close: %v", name, err)
 		}
+	}
+}
+
+// TestClosesAtOnce: whoever closes the file beside others waits until it is closed, and what was attached ends once.
+func TestClosesAtOnce(t *testing.T) {
+	t.Parallel()
+	ended := 0
+	attach := func(*engine.Engine) (func() error, error) {
+		return func() error {
+			time.Sleep(10 * time.Millisecond)
+			ended++
+			return nil
+		}, nil
+	}
+	e, err := engine.Open(t.Context(), enginetest.NewFile(t), engine.Options{}, attach)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var closers sync.WaitGroup
+	for range 4 {
+		closers.Go(func() {
+			if err := e.Close(); err != nil || !e.Closed() {
+				t.Errorf("closed %t: %v", e.Closed(), err)
+			}
+		})
+	}
+	closers.Wait()
+	if ended != 1 {
+		t.Errorf("what was attached ended %d times", ended)
 	}
 }
 

@@ -27,11 +27,11 @@ const simulationSeed = "MALLARD_SIMULATION_SEED"
 // simulations run side by side, each with a file of its own.
 const simulations = 2
 
-// TestSimulation does a thousand things (ten thousand, if long) at random to conversations, among them what goes wrong: models that fail, answer nothing or too
+// TestSimulation does five hundred things (ten thousand, if long) at random to conversations, among them what goes wrong: models that fail, answer nothing or too
 // much, calls that are cancelled, and crashes. What each does to its conversation is compared with a model in memory of what must hold, and four times on the
 // way and at the end the whole file is.
 func TestSimulation(t *testing.T) {
-	operations := 1000 / simulations
+	operations := 500 / simulations
 	switch {
 	case enginetest.Long("simulation"):
 		operations = 10_000 / simulations

@@ -20,7 +20,8 @@ import (
 
 // What an agent remembers: package memory.
 
-// Export writes every memory with all that is known about it, superseded and forgotten ones too, one JSON object per line in the order they were recorded, and gives their number.
+// Export writes every memory with all that is known about it, superseded and forgotten ones too, one JSON object per line in the order they were
+// recorded, and gives their number.
 func (e *Engine) Export(ctx context.Context, out io.Writer, r memory.ExportRequest) (n int, err error) {
 	return e.memories.Export(ctx, out, r)
 }
@@ -72,12 +73,14 @@ func (e *Engine) Update(ctx context.Context, r memory.UpdateRequest) (memory.Upd
 
 // Finding it again: package recall.
 
-// CheckLexical asks both lexical backends the same questions and compares the raw scores of all documents, with the weights k1 and b of the sets memory and transcript.
+// CheckLexical asks both lexical backends the same questions and compares the raw scores of all documents, with the weights k1 and b of the sets memory
+// and transcript.
 func (e *Engine) CheckLexical(ctx context.Context, r recall.CheckLexicalRequest) (*recall.LexicalCheck, error) {
 	return e.recaller.CheckLexical(ctx, r)
 }
 
-// Recall finds the documents that answer a question, best first: both channels with their neighbours, dates, speakers, fusion, floors, light rerank, boosts, decay, noise and diversity, as the weights say (docs/recall.md).
+// Recall finds the documents that answer a question, best first: both channels with their neighbours, dates, speakers, fusion, floors, light rerank,
+// boosts, decay, noise and diversity, as the weights say (docs/recall.md).
 func (e *Engine) Recall(ctx context.Context, q recall.Query) (*recall.Result, error) {
 	return e.recaller.Recall(ctx, q)
 }
@@ -129,12 +132,14 @@ func (e *Engine) SetCursor(ctx context.Context, v conversation.Cursor) error {
 	return e.conversations.SetCursor(ctx, v)
 }
 
-// PruneHeartbeats sets aside every turn of the context that ended with exactly HEARTBEAT_OK (in any case, with any space around it), from the user's message before it on, if HEARTBEAT.md is named in it.
+// PruneHeartbeats sets aside every turn of the context that ended with exactly HEARTBEAT_OK (in any case, with any space around it), from the user's
+// message before it on, if HEARTBEAT.md is named in it.
 func (e *Engine) PruneHeartbeats(ctx context.Context, r conversation.PruneHeartbeatsRequest) (ids []string, err error) {
 	return e.conversations.PruneHeartbeats(ctx, r)
 }
 
-// ImportMessages reads messages, one JSON object per line or as an array: conversation and text, and as they are known key, session, role, speaker, time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message (conversation.ContentOf).
+// ImportMessages reads messages, one JSON object per line or as an array: conversation and text, and as they are known key, session, role, speaker,
+// time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message (conversation.ContentOf).
 func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	return e.conversations.ImportMessages(ctx, in, q)
 }
@@ -285,7 +290,8 @@ func (e *Engine) Expand(ctx context.Context, r lookup.ExpandRequest) (*lookup.Ex
 	return e.tools.Expand(ctx, r)
 }
 
-// ExpandQuery finds the messages that answer a question among those that only summaries stand for, or with InContext among all of the conversation, best first as Recall ranks them, and has the model answer from them, within setup.Conversation.SummaryTimeout.
+// ExpandQuery finds the messages that answer a question among those that only summaries stand for, or with InContext among all of the conversation, best
+// first as Recall ranks them, and has the model answer from them, within setup.Conversation.SummaryTimeout.
 func (e *Engine) ExpandQuery(ctx context.Context, r lookup.ExpandQueryRequest) (*lookup.QueryAnswer, error) {
 	return e.tools.ExpandQuery(ctx, r)
 }
@@ -328,7 +334,8 @@ func (e *Engine) Query(ctx context.Context, query string, limit int) (*query.Tab
 	return e.queries.Query(ctx, query, limit)
 }
 
-// QueryEach answers one SELECT over the file and gives its rows one by one: first the columns alone, with a row that is nil, then each row, which is the caller's to keep.
+// QueryEach answers one SELECT over the file and gives its rows one by one: first the columns alone, with a row that is nil, then each row, which is the
+// caller's to keep.
 func (e *Engine) QueryEach(ctx context.Context, r query.Request, each func(columns []string, row []any) error) (cut string, err error) {
 	return e.queries.QueryEach(ctx, r, each)
 }
@@ -352,12 +359,14 @@ func (e *Engine) Check(ctx context.Context) (faults []upkeep.Fault, err error) {
 	return e.upkeep.Check(ctx)
 }
 
-// Doctor explains every fault that Check finds, fallback summaries and left files, and with Apply repairs them: counters from the bottom up, contexts, leftovers, the index, vectors, and the summaries that were made without the model.
+// Doctor explains every fault that Check finds, fallback summaries and left files, and with Apply repairs them: counters from the bottom up, contexts,
+// leftovers, the index, vectors, and the summaries that were made without the model.
 func (e *Engine) Doctor(ctx context.Context, r upkeep.DoctorRequest) (*upkeep.Diagnosis, error) {
 	return e.upkeep.Doctor(ctx, r)
 }
 
-// Shred writes the file anew, so that neither it nor what lies beside it has a byte of what was purged, or is in no row for another reason: DuckDB leaves what is deleted in the file until its room is used again.
+// Shred writes the file anew, so that neither it nor what lies beside it has a byte of what was purged, or is in no row for another reason: DuckDB
+// leaves what is deleted in the file until its room is used again.
 func (e *Engine) Shred(ctx context.Context) (*upkeep.Shredded, error) { return e.upkeep.Shred(ctx) }
 
 // Snapshot writes a consistent copy of the whole file to out, which must not exist.

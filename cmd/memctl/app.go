@@ -27,8 +27,9 @@ const (
 
 // app is one call of the program: its streams and the flags that every command has.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
+	stdin  io.Reader
+	stdout *printed
+	stderr io.Writer
 
 	db, agent, model, lexical, config, language string
 	json, quiet                                 bool
@@ -41,7 +42,7 @@ type app struct {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	return &app{stdin: stdin, stdout: &printed{Writer: stdout}, stderr: stderr}
 }
 
 // run executes a command line and gives the exit code.
@@ -53,7 +54,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		return exitOK
+		if err = a.stdout.err; err == nil {
+			return exitOK
+		}
+		a.running = true // the work was done, and nobody will read of it
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/embed/hugot"
 	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 // TestRuntimesAgree holds a folder's vectors to be the same whatever runs its graph, so that a file written with one runtime is read
@@ -60,7 +61,7 @@ func TestRuntimesAgree(t *testing.T) {
 	t.Logf("%d texts, at most %g apart", len(texts), worst)
 }
 
-// agreeingTexts are of many lengths, scripts and sorts.
+// agreeingTexts are of many lengths, scripts and sorts; if the test is not long, a third of those that are made of the same words.
 func agreeingTexts() []string {
 	texts := []string{
 		"", "?", "ok", "Hello, World!", "Zoë's café in Zürich costs 25 €.", "東京 is not Kyoto", "Привет, мир", "مرحبا بالعالم", "e\u0301e\u0301",
@@ -73,7 +74,7 @@ func agreeingTexts() []string {
 	for i, a := range who {
 		for j, b := range what {
 			for k, c := range whom {
-				if (i+j+k)%2 == 0 {
+				if n := i + j + k; n%2 == 0 && (n%3 == 0 || enginetest.Long("models")) {
 					texts = append(texts, fmt.Sprintf("%s %s %s", a, b, c), fmt.Sprintf("%s: %s, %s", c, a, b))
 				}
 			}

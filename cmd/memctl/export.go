@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -52,8 +53,15 @@ func exportFile(ctx context.Context, e *engine.Engine, name string, r memory.Exp
 	return n, err
 }
 
-// writeFile lets write fill a file beside the one named, which takes its place when all went well.
+// writeFile lets write fill a file beside the one named, which takes its place when all went well. A device or a pipe keeps its place.
 func writeFile(name string, write func(io.Writer) error) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		out, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(out), out.Close())
+	}
 	out, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err

@@ -138,14 +138,23 @@ func TestFileSizes(t *testing.T) {
 		if d.IsDir() && d.Name() == ".git" {
 			return fs.SkipDir
 		}
-		if ext := filepath.Ext(path); d.IsDir() || ext != ".go" && ext != ".sql" {
+		ext := filepath.Ext(path)
+		if d.IsDir() || !slices.Contains([]string{".go", ".sql", ".md"}, ext) {
 			return nil
 		}
-		seen++
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
+		for _, line := range strings.Split(string(content), "\n") {
+			if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") {
+				t.Errorf("%s has the mark of a merge: %s", path, line)
+			}
+		}
+		if ext == ".md" {
+			return nil
+		}
+		seen++
 		if lines := bytes.Count(content, []byte("\n")); lines > mostLines && !generated(content) {
 			t.Errorf("%s has %d lines; allowed: %d", path, lines, mostLines)
 		}

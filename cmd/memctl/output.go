@@ -18,6 +18,20 @@ import (
 // plainWidth is how wide a table may be where no terminal says.
 const plainWidth = 140
 
+// printed is standard output. It remembers the first error, for most of what prints does not look.
+type printed struct {
+	io.Writer
+	err error
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if p.err == nil {
+		p.err = err
+	}
+	return n, err
+}
+
 // printJSON prints the one document of a call.
 func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.stdout)
@@ -71,7 +85,7 @@ func right(t table.Writer, names ...string) {
 
 // width is how many columns the reader's terminal has.
 func (a *app) width() int {
-	if f, ok := a.stdout.(*os.File); ok {
+	if f, ok := a.stdout.Writer.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 40 {
 			return width
 		}

@@ -77,7 +77,7 @@ signals, what was dropped where, and how long each stage took.
 	f.Var(dateOf(&q.Until), "until", "noted or said before")
 	f.Var(dateOf(&q.AsOf), "as-of", "what was true then (default now)")
 	f.IntVar(&q.Limit, "limit", 10, "at most so many, 1 to 1000")
-	f.Float64Var(&q.MinScore, "min-score", 0, "only hits of this score or more, 0 to 1")
+	f.Var(fractionOf(&q.MinScore), "min-score", "only hits of this score or more, 0 to 1")
 	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
 	f.StringVar((*string)(&q.Level), "level", string(memory.Abstract), "how much of each text: l0, l1 or full")
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
@@ -125,8 +125,12 @@ func (a *app) printRecall(r *recall.Result, q recall.Query, explain, trace bool)
 	case explain || trace || q.WhyNot != "":
 		a.printReasons(r, explain, trace)
 	case len(r.Hits) == 0 && len(r.Trace.Drops) > 0:
-		d := r.Trace.Drops[0]
-		a.note("Nothing found: what came near was dropped at %s (%d of %d). --explain shows it.", d.Stage, d.Dropped, d.Before)
+		d := r.Trace.Drops[len(r.Trace.Drops)-1] // which left nothing
+		at := d.Stage
+		if at == "hard_min_score" && q.MinScore > 0 { // the higher of the two is what counted
+			at += " or --min-score"
+		}
+		a.note("Nothing found: what came near was dropped at %s (%d of %d). --explain shows it.", at, d.Dropped, d.Before)
 	case len(r.Hits) == 0:
 		a.note("Nothing found.")
 	case q.Level == memory.Abstract:

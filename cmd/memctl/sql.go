@@ -52,7 +52,7 @@ The statement runs in a process of its own, which ends when it takes more time o
 			if err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("limit") && (f.csv || a.json || !terminal(a.stdout)) {
+			if !cmd.Flags().Changed("limit") && (f.csv || a.json || !terminal(a.stdout.Writer)) {
 				if err := cmd.Flags().Set("limit", strconv.Itoa(math.MaxInt)); err != nil {
 					return err
 				}

@@ -51,7 +51,7 @@ func (a *app) askSQL(cmd *cobra.Command, query string, f sqlFlags) error {
 	cmd.Flags().Visit(func(flag *pflag.Flag) { args = append(args, "--"+flag.Name+"="+flag.Value.String()) })
 	child := exec.CommandContext(ctx, self, args...)
 	child.Args[0] = os.Args[0]
-	child.Stdout = a.stdout
+	child.Stdout = a.stdout.Writer
 	var said bytes.Buffer
 	child.Stderr = &said
 	child.WaitDelay = time.Second

@@ -138,7 +138,7 @@ func TestCompactedTogether(t *testing.T) {
 		<-answer
 		return enginetest.Tokens(5), nil
 	}}
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: enginetest.Small(2, 50)})
+	e := enginetest.Open(t, engine.Options{Threads: 2, LLM: llm, Conversation: enginetest.Small(2, 50)})
 	enginetest.Say(t, e, "talk", enginetest.Times(20, 10)...)
 	if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "other", Messages: []conversation.Message{{Text: "elsewhere " + enginetest.Tokens(40)}, {Text: "a"}, {Text: "b"}}}); err != nil {
 		t.Fatal(err)

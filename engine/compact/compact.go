@@ -91,8 +91,9 @@ const (
 )
 
 // Compact replaces old messages of the context by summaries, and old summaries by fewer: no message is lost, all can be expanded again. The
-// model is asked outside of any lock, and each summary is written in one transaction that leaves the file consistent, so cancelling ctx
-// at any moment keeps what was done before. One compaction of a conversation runs at a time; Append never waits for it.
+// model is asked outside of any lock, and each summary is written in one transaction that leaves the file consistent, without a model
+// with up to seven others, so cancelling ctx at any moment keeps what was done before. One compaction of a conversation runs at a time;
+// Append never waits for it.
 //
 // When the model fails, what was done stays and the error comes with the result. Where the context is over its whole budget, or with
 // Force, summaries are then made without the model, marked as fallback, and RetryFallbacks makes them anew. Errors: ErrInvalid,
@@ -175,16 +176,22 @@ type compaction struct {
 	r         Request
 	policy    window.Policy
 	result    *Compacted
-	unseen    int // tokens that the host saw beside those stored
-	stored    int // tokens of the context, as last seen
-	oldest    int // how many of the oldest messages planning reads
-	first     *contextView
+	unseen    int          // tokens that the host saw beside those stored
+	stored    int          // tokens of the context, as last seen
+	oldest    int          // how many of the oldest messages planning reads
+	known     *contextView // the context as it is, from before or from the last pass; nil: it has to be read
+	made      []*madePass  // since the last write
+	sweeping  *window.Sweep
+	written   window.Sweep // sweeping as it was at the last write, to go back to
+	rarity    rarities
 }
 
-// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more.
+// So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more. What passes have used up
+// is read anew, twice as many each time up to manyOldest.
 const (
-	fewOldest = 64
-	fewTokens = 20
+	fewOldest  = 64
+	fewTokens  = 20
+	manyOldest = 8192
 )
 
 func (k *compaction) run(ctx context.Context) error {
@@ -193,7 +200,7 @@ func (k *compaction) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.first, k.stored, k.unseen = view, view.tokens, max(0, k.r.Live-view.tokens)
+	k.known, k.stored, k.unseen = view, view.tokens, max(0, k.r.Live-view.tokens)
 	over, current, threshold := k.policy.Over(view.tokens, k.r.Live, k.r.Budget)
 	k.result.TokensBefore, k.result.TokensAfter, k.result.Target = current, current, threshold
 	room := k.r.Budget // of a debt, for what is stored
@@ -307,27 +314,46 @@ const mostConflicts = 5
 
 // sweep makes the passes that the sweep plans.
 func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
-	defer func() { k.compactor.remember(k.v.ID, sweep.Vain()) }()
+	defer func() { k.made = nil; k.compactor.remember(k.v.ID, sweep.Vain()) }()
+	k.sweeping = sweep
 	for conflicts := 0; ; {
-		view, step, ok, err := k.plan(ctx, sweep)
-		if err != nil || !ok {
-			return err
+		if len(k.made) == 0 {
+			k.written = *sweep
 		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		p, err := k.pass(ctx, view, step)
-		if errors.Is(err, fault.ErrConflict) && conflicts < mostConflicts {
+		more, err := k.next(ctx, sweep)
+		switch {
+		case errors.Is(err, fault.ErrConflict) && conflicts < mostConflicts:
+			*sweep, k.made, k.known = k.written, nil, nil
 			conflicts++
-			continue
-		}
-		if err != nil {
+		case err != nil && ctx.Err() != nil && !errors.Is(err, fault.ErrConflict):
+			return errors.Join(err, k.write(context.WithoutCancel(ctx))) // what is made already takes no more time
+		case err != nil || !more:
 			return err
+		default:
+			k.compactor.opts.Progress("summaries", len(k.result.Passes)+len(k.made), 0)
 		}
-		sweep.Done(p.TokensBefore, p.TokensAfter, p.SummaryID != "")
-		k.stored = p.TokensAfter
-		k.compactor.opts.Progress("summaries", len(k.result.Passes), 0)
 	}
+}
+
+// next makes the pass that the sweep plans next; false, with all written, when there is none.
+func (k *compaction) next(ctx context.Context, sweep *window.Sweep) (more bool, err error) {
+	view, step, ok, err := k.plan(ctx, sweep)
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, k.write(ctx)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return false, err
+	}
+	p, err := k.pass(ctx, view, step)
+	if err != nil {
+		return false, err
+	}
+	sweep.Done(p.TokensBefore, p.TokensAfter, p.SummaryID != "")
+	k.stored = p.TokensAfter
+	return true, nil
 }
 
 // plan reads as much of the context as the next pass needs.
@@ -335,24 +361,31 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 	if sweep.Stopped() != "" || k.policy.MaxPasses > 0 && sweep.Passes() >= k.policy.MaxPasses {
 		return nil, window.Step{}, false, nil
 	}
-	if len(sweep.Vain()) > 0 {
-		k.oldest = lastPosition // what is left to try may lie anywhere
+	if len(sweep.Vain()) > 0 && k.oldest < lastPosition {
+		k.oldest, k.known = lastPosition, nil // what is left to try may lie anywhere
 	}
-	for ; ; k.oldest = min(4*k.oldest, lastPosition) {
-		view := k.first
-		if k.first = nil; view == nil {
-			var err error
-			if view, err = k.view(ctx); err != nil {
+	for {
+		view, used := k.known, k.known != nil
+		if k.known = nil; !used {
+			err := k.write(ctx)
+			if err == nil {
+				view, err = k.view(ctx)
+			}
+			if err != nil {
 				return nil, window.Step{}, false, err
 			}
 		}
 		whole := view.complete == lastPosition
-		if !whole && k.policy.RawOutside(view.oldest, len(view.oldest)) < k.policy.LeafChunkTokens {
-			continue // too few to see whether a leaf is due
+		if whole || k.policy.RawOutside(view.oldest, len(view.oldest)) >= k.policy.LeafChunkTokens { // else too few to see whether a leaf is due
+			step, ok := sweep.Next(view.oldest, len(view.oldest))
+			if !ok || whole || step.Kind == window.Condensed || step.Hi+window.TailMargin <= len(view.oldest) { // the results of its calls were seen
+				return view, step, ok, nil
+			}
 		}
-		step, ok := sweep.Next(view.oldest, len(view.oldest))
-		if !ok || whole || step.Kind == window.Condensed || step.Hi+window.TailMargin <= len(view.oldest) { // the results of its calls were seen
-			return view, step, ok, nil
+		if used {
+			k.oldest = max(k.oldest, min(2*k.oldest, manyOldest))
+		} else {
+			k.oldest = min(4*k.oldest, lastPosition)
 		}
 	}
 }

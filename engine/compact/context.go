@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -55,6 +56,7 @@ type contextView struct {
 	complete int           // up to which position items are in oldest; lastPosition: all before the tail are
 	tail     int           // position of the first item of the tail; lastPosition: there is none
 	outside  int           // tokens of the messages before the tail, those that are spared left out
+	newest   int           // position of the first of the items that the tail was found among
 }
 
 // lastPosition is after every message.
@@ -74,6 +76,9 @@ func (cp *Compactor) view(ctx context.Context, c *duck.Conn, conversationID stri
 		return nil, err
 	}
 	v.outside = v.rawTokens
+	if len(region) > 0 {
+		v.newest = region[0].Position
+	}
 	lo, hi, tail := p.Spared(region, budget)
 	if tail < len(region) {
 		v.tail = region[tail].Position
@@ -94,6 +99,19 @@ func (cp *Compactor) view(ctx context.Context, c *duck.Conn, conversationID stri
 		v.oldest[i].Spared = spared[v.oldest[i].Ref]
 	}
 	return v, err
+}
+
+// after gives the view as it is with a summary in the place of oldest[lo:hi], if nobody else writes. Nil: that is near the tail, and the view has to
+// be read again.
+func (v *contextView) after(lo, hi int, summary window.Item) *contextView {
+	replaced := v.oldest[lo:hi]
+	if replaced[len(replaced)-1].Position >= v.newest {
+		return nil
+	}
+	next := *v
+	next.items, next.tokens = v.items-len(replaced)+1, v.tokens-window.Tokens(replaced)+summary.Tokens
+	next.oldest = slices.Concat(v.oldest[:lo], []window.Item{summary}, v.oldest[hi:])
+	return &next
 }
 
 // tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user.

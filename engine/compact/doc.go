@@ -3,7 +3,7 @@
 // It owns the tables summaries, summary_sources, compactions and compaction_debts; what it changes in contexts, conversation writes for it. Every message is
 // in its context, or under one summary, or set aside, at every commit.
 //
-// It asks conversation for contexts, messages and the guard of models, window for what is to be done, prompts and text for the summary itself, index and
+// It asks conversation for contexts, messages and the guard of models, window for what is to be done, prompts and text/extract for the summary itself, index and
 // payload for what a purge takes along. A compaction takes turns with others of its conversation; a model thinks with that turn and no lock of the file, and
 // its summary is written only if what it read is as it was.
 //

@@ -191,7 +191,7 @@ func TestAppendNeverWaits(t *testing.T) {
 		once.Do(func() { close(thinking); <-go_on })
 		return enginetest.Tokens(5), nil
 	}}
-	e := enginetest.Open(t, engine.Options{LLM: llm, Conversation: enginetest.Small(2, 50)})
+	e := enginetest.Open(t, engine.Options{Threads: 2, LLM: llm, Conversation: enginetest.Small(2, 50)})
 	enginetest.Say(t, e, "talk", enginetest.Times(10, 10)...)
 	done := make(chan *compact.Compacted)
 	go func() {

@@ -3,7 +3,6 @@ package compact
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,23 +11,27 @@ import (
 
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/ids"
-	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text/extract"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
-// pass makes one summary: reads its sources, asks for the text outside of any lock, and writes it if that makes the context smaller. It gives
-// the tokens of the context before and after, with what was said meanwhile in both, and the id of the summary if it was written.
+// pass makes one summary: reads its sources, asks for the text outside of any lock, and writes it if that makes the context smaller, or keeps it to be
+// written with the next ones. It gives the tokens of the context before and after, and the id of the summary, if it is one.
 func (k *compaction) pass(ctx context.Context, view *contextView, step window.Step) (p Pass, err error) {
 	p.TokensBefore, p.TokensAfter = view.tokens, view.tokens
+	if step.Kind == window.Condensed { // of summaries that are in the file
+		if err := k.write(ctx); err != nil {
+			return p, err
+		}
+	}
 	started := k.compactor.file.Now()
 	chosen := view.oldest[step.Lo:step.Hi]
 	var in *summaryInput
 	err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
 		in, err = k.compactor.summaryInput(ctx, c, k.v, chosen)
-		if err != nil {
+		if err != nil || k.compactor.opts.LLM == nil { // sentences are picked without regard to what came before
 			return err
 		}
 		return in.readPrevious(ctx, c, view.oldest, step.Previous)
@@ -41,10 +44,13 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	}
 	in.instructions = k.r.Instructions
 	in.lastResort = k.r.Force || k.r.Budget > 0 && view.tokens+k.unseen > k.r.Budget
-	made, err := k.compactor.summarise(ctx, in)
+	made, err := k.compactor.summarise(ctx, in, &k.rarity)
 	k.result.Calls += made.calls
-	if err != nil || made.text == "" || made.tokens >= window.Tokens(chosen) {
+	if err != nil {
 		return p, err
+	}
+	if made.text == "" || made.tokens >= window.Tokens(chosen) {
+		return p, k.write(ctx)
 	}
 	s := in.summary(made)
 	s.CreatedAt = k.compactor.file.Now()
@@ -52,62 +58,16 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	if s.ID, err = k.compactor.file.NewID(ids.Summary, s.CreatedAt); err != nil {
 		return p, err
 	}
-	d := k.compactor.DescribeSummary(ctx, s)
-	p = Pass{SummaryID: s.ID, Kind: s.Kind, Depth: s.Depth, Level: s.Level, Fallback: s.Fallback, Items: len(chosen)}
-	err = k.compactor.file.Write(ctx, "write summary", func(tx *duck.Write) (err error) {
-		if err := in.unchanged(ctx, tx.Conn); err != nil {
-			return err
-		}
-		if err := k.compactor.replace(ctx, tx, k.v, chosen, s, d); err != nil {
-			return err
-		}
-		if _, p.TokensAfter, err = conversation.ContextSize(ctx, tx.Conn, k.v.ID); err != nil {
-			return err
-		}
-		p.TokensBefore = p.TokensAfter - s.Tokens + window.Tokens(chosen)
-		id, err := k.compactor.file.NewID(ids.Compaction, k.compactor.file.Now())
-		if err != nil {
-			return err
-		}
-		return tx.AppendRows("compactions", [][]driver.Value{{id, k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level),
-			s.Model, int32(p.Items), int32(p.TokensBefore), int32(p.TokensAfter), int32(made.calls), started, k.compactor.file.Now()}})
-	})
-	if err == nil {
-		k.result.Passes, k.result.Changed = append(k.result.Passes, p), true
+	k.known = view.after(step.Lo, step.Hi, s.item())
+	p.TokensAfter += s.Tokens - window.Tokens(chosen)
+	p.SummaryID, p.Kind, p.Depth, p.Level, p.Fallback, p.Items = s.ID, s.Kind, s.Depth, s.Level, s.Fallback, len(chosen)
+	m := &madePass{Pass: p, items: chosen, in: in, summary: s, document: k.compactor.DescribeSummary(ctx, s), calls: made.calls, started: started}
+	k.made = append(k.made, m)
+	if k.compactor.opts.LLM == nil && step.Kind == window.Leaf && k.known != nil && len(k.made) < together {
+		return p, nil
 	}
-	return p, err
-}
-
-// replace puts a summary in the place of items, if they still stand there and none has become longer.
-// Errors: ErrConflict.
-func (cp *Compactor) replace(ctx context.Context, tx *duck.Write, v *conversation.Conversation, items []window.Item, s *Summary, d *index.Document) error {
-	from, to := items[0].Position, items[len(items)-1].Position
-	n := 0
-	err := tx.Each(ctx, "context_range", func(rows *sql.Rows) error {
-		var position, tokens int
-		var ref string
-		if err := rows.Scan(&position, &ref, &tokens); err != nil {
-			return err
-		}
-		if n >= len(items) || items[n].Position != position || items[n].Ref != ref || items[n].Tokens != tokens {
-			return fmt.Errorf("%w: the context changed at position %d", fault.ErrConflict, position)
-		}
-		n++
-		return nil
-	}, sql.Named("conversation_id", v.ID), sql.Named("from", int64(from)), sql.Named("to", int64(to)))
-	if err != nil {
-		return err
-	}
-	if n != len(items) {
-		return fmt.Errorf("%w: %d of %d items left the context", fault.ErrConflict, len(items)-n, len(items))
-	}
-	if err := conversation.RemoveItems(ctx, tx, v.ID, from, to); err != nil {
-		return err
-	}
-	if err := cp.InsertSummary(ctx, tx, v, s, d); err != nil {
-		return err
-	}
-	return conversation.InsertItems(tx, v.ID, s.item())
+	err = k.write(ctx)
+	return m.Pass, err
 }
 
 // summaryInput is what a summary is made from.
@@ -116,6 +76,7 @@ type summaryInput struct {
 	kind         window.Kind
 	depth        int // of the summary to make
 	sources      []Source
+	docNos       []int32 // of the messages from the first source to the last, also of those that are no sources
 	passages     []extract.Passage
 	stored       int // tokens of the sources as the context has them
 	previous     string

@@ -63,7 +63,7 @@ func (cp *Compactor) rewriteSummary(ctx context.Context, r RewriteRequest, ask b
 	made.tokens = estimator.Tokens(made.text)
 	if ask {
 		in.instructions = r.Instructions
-		if made, err = cp.summarise(ctx, in); err != nil {
+		if made, err = cp.summarise(ctx, in, &rarities{}); err != nil {
 			return nil, err
 		}
 	}

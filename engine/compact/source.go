@@ -33,7 +33,8 @@ func (cp *Compactor) readMessages(ctx context.Context, c *duck.Conn, in *summary
 	}
 	var messages []*conversation.Message
 	err := c.Each(ctx, "message_range", func(rows *sql.Rows) error {
-		m, _, _, err := conversation.ScanMessage(rows)
+		m, docNo, _, err := conversation.ScanMessage(rows)
+		in.docNos = append(in.docNos, docNo)
 		if wanted[m.ID] {
 			messages = append(messages, m)
 		}
@@ -108,25 +109,4 @@ func (in *summaryInput) source() string {
 		parts[i] += "\n" + p.Text
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
-}
-
-// rarity tells the extractive summariser how rare a term is, as the index has it. Of summaries nil: their own words count.
-func (cp *Compactor) rarity(ctx context.Context, in *summaryInput) (func(string) float64, error) {
-	if in.kind != window.Leaf {
-		return nil, nil
-	}
-	rarity := map[string]float64{}
-	err := cp.file.Read(ctx, "term rarity", func(c *duck.Conn) error {
-		return c.Each(ctx, "term_rarity", func(rows *sql.Rows) error {
-			var term string
-			var idf float64
-			err := rows.Scan(&term, &idf)
-			rarity[term] = max(idf, 0)
-			return err
-		}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(in.firstSeq)), sql.Named("to", int64(in.lastSeq)))
-	})
-	if err != nil || len(rarity) == 0 {
-		return nil, err
-	}
-	return func(term string) float64 { return rarity[term] }, nil
 }

@@ -29,8 +29,8 @@ type summarised struct {
 }
 
 // summarise writes the text of a summary, without any lock: with the model, normally, then aggressively; then, or without a model, with
-// sentences of the source; at last by cutting.
-func (cp *Compactor) summarise(ctx context.Context, in *summaryInput) (made summarised, err error) {
+// sentences of the source; at last by cutting. Rarity is that of earlier summaries of the conversation, if any.
+func (cp *Compactor) summarise(ctx context.Context, in *summaryInput, rarity *rarities) (made summarised, err error) {
 	estimator, err := text.NewEstimator(in.conversation.Estimator)
 	if err != nil {
 		return made, fmt.Errorf("%w: conversation %s: %w", fault.ErrCorrupt, in.conversation.ID, err)
@@ -40,7 +40,7 @@ func (cp *Compactor) summarise(ctx context.Context, in *summaryInput) (made summ
 		return made, nil
 	}
 	policy := policyOf(cp.opts.Conversation)
-	s := &summariser{compactor: cp, in: in, source: source, estimator: estimator, policy: policy, escalation: policy.Escalation(in.stored, in.kind)}
+	s := &summariser{compactor: cp, in: in, rarity: rarity, source: source, estimator: estimator, policy: policy, escalation: policy.Escalation(in.stored, in.kind)}
 	if cp.opts.LLM == nil {
 		return s.extract(ctx, min(s.escalation.Target, max(fewestExtracted, in.stored*35/100)), summarised{})
 	}
@@ -75,6 +75,7 @@ const fewestExtracted = 64
 type summariser struct {
 	compactor  *Compactor
 	in         *summaryInput
+	rarity     *rarities
 	source     string
 	estimator  text.Estimator
 	policy     window.Policy
@@ -127,7 +128,7 @@ func (s *summariser) ask(ctx context.Context, aggressive bool) (string, error) {
 
 // extract picks sentences of the source up to a target, or cuts it.
 func (s *summariser) extract(ctx context.Context, target int, made summarised) (summarised, error) {
-	rarity, err := s.compactor.rarity(ctx, s.in)
+	rarity, err := s.rarity.of(ctx, s.compactor.file, s.in)
 	if err != nil {
 		return made, err
 	}

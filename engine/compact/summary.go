@@ -125,7 +125,7 @@ func sourcesOf(ctx context.Context, c *duck.Conn, id string) (all []Source, err 
 
 // item is the summary's place in the context.
 func (s *Summary) item() window.Item {
-	return window.Item{Position: s.FirstSeq, Ref: s.ID, Summary: true, Tokens: s.Tokens}
+	return window.Item{Position: s.FirstSeq, Ref: s.ID, Summary: true, Tokens: s.Tokens, Depth: s.Depth}
 }
 
 // DescribeSummary makes the document of a summary, without any lock: words, and a vector where the model gives one.
@@ -140,19 +140,27 @@ func (cp *Compactor) DescribeSummary(ctx context.Context, s *Summary) *index.Doc
 
 // InsertSummary writes a summary, its sources and its document.
 func (cp *Compactor) InsertSummary(ctx context.Context, tx *duck.Write, conversation *conversation.Conversation, s *Summary, d *index.Document) error {
-	numbers, err := cp.index.NextDocNos(ctx, tx.Conn, 1)
+	return cp.insertSummaries(ctx, tx, conversation, []*Summary{s}, []*index.Document{d})
+}
+
+// insertSummaries is InsertSummary for several.
+func (cp *Compactor) insertSummaries(ctx context.Context, tx *duck.Write, conversation *conversation.Conversation, all []*Summary, documents []*index.Document) error {
+	numbers, err := cp.index.NextDocNos(ctx, tx.Conn, len(all))
 	if err != nil {
 		return err
 	}
-	locateSummary(d, s, conversation.Scope, numbers[0])
-	var sources [][]driver.Value
-	for i, source := range s.Sources {
-		sources = append(sources, []driver.Value{s.ID, int32(i), string(source.Kind), source.ID})
+	var rows, sources [][]driver.Value
+	for i, s := range all {
+		locateSummary(documents[i], s, conversation.Scope, numbers[i])
+		rows = append(rows, s.row(numbers[i]))
+		for j, source := range s.Sources {
+			sources = append(sources, []driver.Value{s.ID, int32(j), string(source.Kind), source.ID})
+		}
 	}
-	if err := cmp.Or(tx.AppendRows("summaries", [][]driver.Value{s.row(d.No)}), tx.AppendRows("summary_sources", sources)); err != nil {
+	if err := cmp.Or(tx.AppendRows("summaries", rows), tx.AppendRows("summary_sources", sources)); err != nil {
 		return err
 	}
-	return cp.index.InsertDocuments(ctx, tx, []*index.Document{d})
+	return cp.index.InsertDocuments(ctx, tx, documents)
 }
 
 // locateSummary fills in what recall filters by.

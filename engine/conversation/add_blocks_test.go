@@ -95,7 +95,7 @@ func TestAddBlocksUnderASummary(t *testing.T) {
 }
 
 func TestAddBlocksAtOnce(t *testing.T) {
-	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	e := enginetest.Open(t, engine.Options{Threads: 2, Embedder: enginetest.Words{}})
 	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Key: "m", Role: "assistant", Text: "0"}}})
 	var wait sync.WaitGroup
 	for _, key := range []string{"1", "2", "3", "4"} {

@@ -258,7 +258,7 @@ func TestEstimatorOfAConversation(t *testing.T) {
 }
 
 func TestAppendsAtOnce(t *testing.T) {
-	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Conversation: setup.Conversation{LargeFileTokens: 100}})
+	e := enginetest.Open(t, engine.Options{Threads: 2, Embedder: enginetest.Words{}, Conversation: setup.Conversation{LargeFileTokens: 100}})
 	const writers, each = 6, 12
 	var wait sync.WaitGroup
 	for w := range writers {

@@ -4,8 +4,9 @@
 // what leaves a context is set aside and says why, and only a purge takes a text away. Messages of a conversation are numbered without a gap, in the order they
 // came. Append is one transaction, with words and vectors. What a kind of block is, costs and is found by stands in part.go.
 //
-// It asks duck for transactions, index for words, vectors and numbers, payload for what is large, scope what an agent may do. The guard of models and the
-// conversation of the last Append (grown) are in memory: the guard has a lock of its own, which is held for no call, and the writer's lock owns grown.
+// It asks duck for transactions, index for words, vectors and numbers, payload for what is large and text/standin for what stands in its place, scope what
+// an agent may do. The guard of models and the conversation of the last Append (grown) are in memory: the guard has a lock of its own, which is held for
+// no call, and the writer's lock owns grown.
 //
 // What bites: a message that is given again is known by its key alone; grown is forgotten whenever a write is rolled back, and does not count when another
 // write came between; a model that explores files thinks before the writer's lock is taken, and is bounded by the guard.

@@ -151,7 +151,7 @@ func (i *messageImport) parse(r interchange.Row) (conversation string, m *Messag
 	}
 	l.Conversation = cmp.Or(l.Conversation, i.request.Conversation)
 	at, ok := interchange.MomentOf(l.Time)
-	if !ok {
+	if written, _ := l.Time.(string); !ok || written != "" && at.IsZero() { // the first moment of the year 1 would count as no time
 		return "", nil, fault.Invalid("time", interchange.Shown(l.Time), interchange.AllowedTime)
 	}
 	if strings.TrimSpace(l.Conversation) == "" {

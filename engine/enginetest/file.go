@@ -37,7 +37,7 @@ func NewFile(t testing.TB) string {
 // OpenFile opens a file that the test closes itself.
 func OpenFile(t testing.TB, path string, o engine.Options) *engine.Engine {
 	t.Helper()
-	e, err := engine.Open(context.Background(), path, o)
+	e, err := engine.Open(context.Background(), path, Thrifty(o))
 	if err != nil {
 		t.Fatal(err)
 	}

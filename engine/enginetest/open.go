@@ -61,7 +61,7 @@ func OpenAt(t testing.TB, path string, o engine.Options, attach ...engine.Attach
 	if o.Now == nil {
 		o.Now = func() time.Time { return Noon }
 	}
-	e, err := engine.Open(context.Background(), path, o, attach...)
+	e, err := engine.Open(context.Background(), path, Thrifty(o), attach...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +74,16 @@ func OpenAt(t testing.TB, path string, o engine.Options, attach ...engine.Attach
 		}
 	})
 	return e
+}
+
+// Thrifty gives the database of options that name neither threads nor memory one thread. A second finds next to nothing to do in files as small as those
+// of tests, and the first looks for its results without pause meanwhile: that took a third of the time of all tests. Those in which much goes on at once
+// name their threads; MALLARD_LONG=threads leaves all others as many as a user has.
+func Thrifty(o engine.Options) engine.Options {
+	if o.Threads == 0 && o.MemoryLimit == 0 && !Long("threads") {
+		o.Threads = 1
+	}
+	return o
 }
 
 // Check fails the test for every fault that the engine finds in its file.

@@ -13,7 +13,7 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]engine.Options{
 		"plain": {}, "german": {Language: "german"}, "english": {Language: "english"}, "with a model": {Embedder: enginetest.Words{N: 8}},
-		"with a model and german": {Embedder: enginetest.Words{N: 8}, Language: "german"}, "in one thread": {Threads: 1},
+		"with a model and german": {Embedder: enginetest.Words{N: 8}, Language: "german"}, "in two threads": {Threads: 2},
 	} {
 		o.Now = func() (at time.Time) { return enginetest.Noon }
 		made, given := enginetest.OpenAt(t, enginetest.NewFile(t), o), enginetest.Open(t, o)

@@ -114,7 +114,7 @@ func holdReadOnly(path string) error { return holdWith(path, engine.Options{Read
 
 // holdWith keeps a file open until the process is killed.
 func holdWith(path string, o engine.Options) error {
-	if _, err := engine.Open(context.Background(), path, o); err != nil {
+	if _, err := engine.Open(context.Background(), path, Thrifty(o)); err != nil {
 		return err
 	}
 	Tell(Report{Ready: true})
@@ -123,7 +123,7 @@ func holdWith(path string, o engine.Options) error {
 
 // openOnce opens a file for writing and closes it.
 func openOnce(path string) error {
-	e, err := engine.Open(context.Background(), path, engine.Options{})
+	e, err := engine.Open(context.Background(), path, Thrifty(engine.Options{}))
 	if err != nil {
 		return fmt.Errorf("child: %w", err)
 	}

@@ -23,7 +23,7 @@ func indexForEver(path string) error {
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	ctx := context.Background()
-	e, err := engine.Open(ctx, path, engine.Options{FTS: os.Getenv("MEMCTL_FTS"), Embedder: enginetest.Words{}})
+	e, err := engine.Open(ctx, path, enginetest.Thrifty(engine.Options{FTS: os.Getenv("MEMCTL_FTS"), Embedder: enginetest.Words{}}))
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,11 @@ func indexForEver(path string) error {
 func TestKilledWhileIndexing(t *testing.T) {
 	t.Parallel()
 	o := enginetest.WithFTS(t)
-	kills := 20
-	if testing.Short() {
+	kills := 8
+	switch {
+	case enginetest.Long("kills"):
+		kills = 40
+	case testing.Short():
 		kills = 4
 	}
 	seed := uint64(time.Now().UnixNano())

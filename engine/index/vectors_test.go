@@ -221,7 +221,7 @@ func TestNoLockWhileAModelThinks(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	model := &enginetest.Scripted{}
-	e := enginetest.Open(t, engine.Options{Embedder: model})
+	e := enginetest.Open(t, engine.Options{Threads: 2, Embedder: model})
 	ids := enginetest.Stock(t, e)
 	think, thinking := make(chan struct{}), make(chan struct{}, 10)
 	slow := func(text string) {

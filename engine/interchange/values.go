@@ -31,7 +31,7 @@ func Decode(b []byte, dest any) error {
 }
 
 // AllowedTime is what MomentOf can read.
-const AllowedTime = "RFC 3339, or Unix milliseconds or seconds, until the year 9999"
+const AllowedTime = "RFC 3339, or Unix milliseconds or seconds, in the years 2 to 9999"
 
 // Number reads a number, or text that is one.
 func Number(v any) (x float64, ok bool) {

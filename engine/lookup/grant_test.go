@@ -194,7 +194,7 @@ func TestGrantCoversFiles(t *testing.T) {
 }
 
 func TestGrantInParallel(t *testing.T) {
-	e := enginetest.Open(t, engine.Options{})
+	e := enginetest.Open(t, engine.Options{Threads: 2})
 	ids, _ := tree(t, e)
 	g := granted(t, e, lookup.GrantRequest{Conversations: []string{"c"}, TokenCap: 100})
 	var mu sync.Mutex

@@ -48,7 +48,7 @@ func (x *grepRegex) matches(texts []string) bool {
 // byRegex looks through the texts themselves, the newest first. The database refuses a pattern that would take too much memory.
 func (g *grep) byRegex(ctx context.Context, c *duck.Conn) error {
 	err := g.matchAll(ctx, c)
-	if err != nil && strings.Contains(err.Error(), "pattern too large") {
+	if err != nil && duck.TooLarge(err) {
 		return fault.Invalid("pattern", g.request.Pattern, "a regular expression with fewer repetitions of large classes")
 	}
 	return err

@@ -13,8 +13,8 @@ import (
 
 // Import reads memories, one JSON object per line or as an array, with the keys of Export or of another store (Memory.UnmarshalJSON). What
 // is known is left as it is: a memory by its id or key, and one without either where the file has one of its text, scope, category and
-// time, if it names one, be that forgotten since. A row with a fault is left out and reported. Errors are of the file or the model;
-// batches before them are stored.
+// time, if it names one, be that forgotten since. A row with a fault is left out and reported, and so is a message; where the first row is
+// one, the file is taken for one of messages, and nothing is read. Errors are of the file or the model; batches before them are stored.
 func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	result := &interchange.Imported{}
 	defer result.Sort()
@@ -46,6 +46,9 @@ func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportR
 	err := interchange.EachRow(in, func(r interchange.Row) error {
 		result.Lines++
 		d, defaulted, err := ms.parseMemory(r, q)
+		if errors.Is(err, errMessage) && result.Lines == 1 {
+			return err
+		}
 		if err != nil {
 			result.Fault(r.Position, err)
 			return nil
@@ -76,6 +79,13 @@ func (ms *Store) parseMemory(r interchange.Row, q interchange.ImportRequest) (d 
 	if r.Broken != nil {
 		return nil, nil, r.Broken
 	}
+	raw, err := object(r.JSON)
+	if err != nil {
+		return nil, nil, err
+	}
+	if isMessage(raw) {
+		return nil, nil, errMessage
+	}
 	m := &Memory{}
 	amiss := func(field string, err error) error {
 		if q.Strict || field == "text" {
@@ -84,7 +94,7 @@ func (ms *Store) parseMemory(r interchange.Row, q interchange.ImportRequest) (d 
 		defaulted = append(defaulted, field)
 		return nil
 	}
-	if err := m.read(r.JSON, amiss); err != nil {
+	if err := m.readObject(raw, amiss); err != nil {
 		return nil, nil, err
 	}
 	if m.Scope != "" && q.Scope == "" {
@@ -99,4 +109,30 @@ func (ms *Store) parseMemory(r interchange.Row, q interchange.ImportRequest) (d 
 	m.Source = cmp.Or(m.Source, legacySource)
 	d = &draft{memory: m, agent: q.Agent, imported: true, restated: m.ID == "" && m.Key == "", dated: !m.CreatedAt.IsZero(), result: &Remembered{}}
 	return d, defaulted, ms.admit(d)
+}
+
+// errMessage refuses what would be remembered as if somebody had meant it to be.
+var errMessage = fmt.Errorf("%w: a message of a conversation, and no memory; `memctl import --messages` reads messages", fault.ErrInvalid)
+
+// isMessage reports whether a row is of ImportMessages: it names its conversation, and has nothing that only a memory has. An id is a memory's unless it is
+// said who spoke. The memories of other stores may name a conversation too.
+func isMessage(raw map[string]any) bool {
+	conversation, _ := raw["conversation"].(string)
+	if conversation == "" || raw["memory"] != nil {
+		return false
+	}
+	for key := range raw {
+		switch key {
+		case "text", "key", foreignType, "metadata", "timestamp", "created_at", "source":
+		case "id":
+			if raw["role"] == nil && raw["speaker"] == nil {
+				return false
+			}
+		default:
+			if memoryKeys[key] != nil {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -132,6 +133,43 @@ func TestImportTakesDefaults(t *testing.T) {
 	if err != nil || got.Created != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+// TestImportRefusesMessages: a message is no memory, whether the whole file is of messages or one line; a memory of another store may have the key
+// conversation all the same.
+func TestImportRefusesMessages(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`{"conversation":"c0","role":"user","text":"We moved to Porto."}`,
+		`{"conversation":"c0","text":"We moved to Porto.","time":"2026-01-01T00:00:00Z","mood":"glad"}`,
+		`{"conversation":"c0","speaker":"Ines","id":"7","timestamp":1767225600,"text":"We moved to Porto.","metadata":{"topic":"home"}}`,
+		`[{"conversation":"c0","role":"assistant","blocks":[{"type":"text","text":"Porto?"}]}]`,
+	} {
+		e := enginetest.Open(t, engine.Options{})
+		got, err := e.Import(t.Context(), strings.NewReader(line+"\n"+`{"text":"likes tea"}`), interchange.ImportRequest{})
+		if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "--messages") || got.Created != 0 || len(listed(t, e)) != 0 {
+			t.Errorf("%s first: %+v, %v: want it refused, with a word of --messages", line, got, err)
+		}
+		got, err = e.Import(t.Context(), strings.NewReader(`{"text":"likes tea"}`+"\n"+line), interchange.ImportRequest{})
+		if strings.HasPrefix(line, "[") {
+			continue // an array stands at the beginning, or is a line with a fault
+		}
+		if err != nil || got.Created != 1 || len(got.Faults) != 1 || got.Faults[0].Line != 2 || !strings.Contains(got.Faults[0].Err, "--messages") {
+			t.Errorf("%s second: %+v, %v: want the one line refused, with a word of --messages", line, got, err)
+		}
+	}
+	e := enginetest.Open(t, engine.Options{})
+	memories := []string{
+		`{"conversation":"c0","text":"a","category":"fact"}`,
+		`{"conversation":"c0","text":"b","scope":"user:ines","role":"captain"}`,
+		`{"conversation":"c0","text":"c","id":"mem_c"}`,
+		`{"conversation":7,"text":"d"}`,
+		`{"conversation":"","text":"e"}`,
+		`{"conversation":"c0","memory":"f","user_id":"ines"}`,
+		`{"text":"g","metadata":{"conversation":"c0","role":"user"}}`,
+		`{"text":"h","role":"user"}`,
+	}
+	enginetest.Import(t, e, strings.Join(memories, "\n"), interchange.Imported{Lines: len(memories), Created: len(memories)})
 }
 
 func TestUnmarshalRefuses(t *testing.T) {

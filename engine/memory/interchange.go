@@ -42,6 +42,10 @@ func (m *Memory) read(b []byte, amiss amiss) error {
 	if err != nil {
 		return err
 	}
+	return m.readObject(raw, amiss)
+}
+
+func (m *Memory) readObject(raw map[string]any, amiss amiss) error {
 	fromMem0(raw)
 	*m = Memory{Importance: defaultImportance, Confidence: defaultConfidence}
 	if metadata, ok := raw["metadata"]; ok {

@@ -94,10 +94,7 @@ func (q *Reader) QueryEach(ctx context.Context, r Request, each func(columns []s
 			return own
 		})
 		if err != nil && own == nil && ctx.Err() == nil && !duck.Damaged(err) {
-			if before > 0 {
-				err = renumbered{err, before}
-			}
-			return fmt.Errorf("%w: sql: %w", fault.ErrInvalid, err)
+			return fmt.Errorf("%w: sql: %w", fault.ErrInvalid, reworded{err, before})
 		}
 		return err
 	})
@@ -158,16 +155,20 @@ func boundedQuery(r Request) (bounded string, linesBefore int) {
 	return bounded, strings.Count(ours, "\n")
 }
 
-// renumbered is an error of a bounded query that names the lines as the query itself has them.
-type renumbered struct {
+// reworded is an error of a query without the part of DuckDB that found it. It names the lines as the query itself has them.
+type reworded struct {
 	error
-	before int
+	before int // lines of ours before the query's
 }
 
-var lineNumber = regexp.MustCompile(`(?m)^LINE (\d+):`)
+var (
+	lineNumber = regexp.MustCompile(`(?m)^LINE (\d+):`)
+	finder     = regexp.MustCompile(`^[A-Z][A-Za-z ]{0,40} Error: `)
+)
 
-func (e renumbered) Error() string {
-	return lineNumber.ReplaceAllStringFunc(e.error.Error(), func(found string) string {
+func (e reworded) Error() string {
+	said := finder.ReplaceAllLiteralString(e.error.Error(), "")
+	return lineNumber.ReplaceAllStringFunc(said, func(found string) string {
 		n, err := strconv.Atoi(lineNumber.FindStringSubmatch(found)[1])
 		if err != nil {
 			return found
@@ -176,7 +177,7 @@ func (e renumbered) Error() string {
 	})
 }
 
-func (e renumbered) Unwrap() error { return e.error }
+func (e reworded) Unwrap() error { return e.error }
 
 // rowsOf runs a statement that was judged.
 func rowsOf(ctx context.Context, c *duck.Conn, r Request, each func(columns []string, row []any) error) (cut string, err error) {

@@ -87,7 +87,7 @@ func tagged(t *testing.T, e *engine.Engine) {
 
 // TestRecallsInParallel: recalls at the same time, each with words, weights and conversations of its own, give what they give alone.
 func TestRecallsInParallel(t *testing.T) {
-	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 1)))
+	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 1)), 2)
 	tagged(t, e)
 	questions := variedQuestions(16)
 	want := answersOf(t, e, questions)
@@ -125,7 +125,7 @@ func TestRecallAfterFailure(t *testing.T) {
 		t.Skip("short: long, and nothing in it runs beside anything")
 	}
 	model := &moody{}
-	e := enginetest.Open(t, engine.Options{Embedder: model})
+	e := enginetest.Open(t, engine.Options{Threads: 2, Embedder: model})
 	for i := range 30 {
 		text := fmt.Sprint(enginetest.Vocabulary[i], " ", enginetest.Vocabulary[i/2], " crane")
 		enginetest.Remember(t, e, memory.RememberRequest{Text: text})
@@ -215,7 +215,7 @@ func TestFirstRecallFails(t *testing.T) {
 
 // TestRecallAfterCancelling breaks recalls off at many moments. The same question follows: what of it was taken back must be put again.
 func TestRecallAfterCancelling(t *testing.T) {
-	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 2)))
+	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 2)), 2)
 	tagged(t, e)
 	questions := variedQuestions(4)
 	for i := range questions {

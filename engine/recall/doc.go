@@ -5,8 +5,8 @@
 // Sets of weights are settings of the file, named weights:<set>. Weights are data: a stage of ranking that they leave out is not run. A signal is a
 // weight, a column of the query recall_rank and a field of Candidate; the explanation has a row for each.
 //
-// It asks duck for a connection, index for the tokenizer, the model and the state of the fts index, scope what an agent sees; of memory it needs the
-// words alone: categories, tiers, levels.
+// It asks duck for a connection, index for the tokenizer, the model and the state of the fts index, text/dates for the periods of a question, scope what
+// an agent sees; of memory it needs the words alone: categories, tiers, levels.
 //
 // What bites: the question's vector is made between two transactions, on a connection that is kept; so what is ranked may have a write that the
 // rarity of its words has not, and whoever closes the file waits for the model. A row that was deleted from a temporary table stays in it and is scanned, so the

@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -76,6 +77,7 @@ func manyWeights() map[string]recall.Weights {
 	return sets
 }
 
+// TestSharesAndWordsAddUp asks each question with each set of weights and in each way, or if it is not long with every other pair of these.
 func TestSharesAndWordsAddUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
@@ -83,11 +85,16 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 	t.Parallel()
 	e := enginetest.OpenDemo(t, static.New())
 	seen := map[string]bool{}
-	for name, w := range manyWeights() {
-		for _, question := range []string{"What did Teo say about HB-455 in March?", "who looks after the dog?", "When does Ines drink coffee?"} {
-			for _, q := range []recall.Query{
+	sets := manyWeights()
+	for i, name := range slices.Sorted(maps.Keys(sets)) {
+		w := sets[name]
+		for j, question := range []string{"What did Teo say about HB-455 in March?", "who looks after the dog?", "When does Ines drink coffee?"} {
+			for n, q := range []recall.Query{
 				{}, {Mode: recall.VectorMode}, {Mode: recall.LexicalMode}, {Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, {Scopes: []string{"global"}},
 			} {
+				if (i+j+n)%2 > 0 && !enginetest.Long("recall") {
+					continue
+				}
 				q.Text, q.Kinds, q.Weights, q.Explain, q.Limit = question, kinds.All(), &w, true, 40
 				result, err := e.Recall(t.Context(), q)
 				if err != nil {

@@ -96,7 +96,9 @@ func TestFTSPostings(t *testing.T) {
 
 // TestFTSWhileOthersWrite: recalls that refresh the index at once, beside a writer, see either all of a state or are sent to postings.
 func TestFTSWhileOthersWrite(t *testing.T) {
-	e := enginetest.OpenFile(t, enginetest.NewFile(t), enginetest.ByFTS(t))
+	o := enginetest.ByFTS(t)
+	o.Threads = 2
+	e := enginetest.OpenFile(t, enginetest.NewFile(t), o)
 	ctx, stop := context.WithCancel(t.Context())
 	var writers, recalls sync.WaitGroup
 	writers.Go(func() {

@@ -125,7 +125,7 @@ const talkColumns = `SELECT d.doc_no, d.owner_id, d.session_no, d.place, d.speak
 func TestRebuildKeepsTheTalk(t *testing.T) {
 	enginetest.Alone(t)
 	rng := rand.New(rand.NewPCG(5, 1))
-	e, _ := randomTalk(t, rng)
+	e, _ := randomTalk(t, rng, 1)
 	for i, text := range []string{"hello", "Is that all?", "Why? Because.", "港はどこ？", "query -> none", "Yesterday I met Anna in Porto."} {
 		enginetest.Remember(t, e, memory.RememberRequest{Text: text, SourceSession: "noted 1"})
 		enginetest.Append(t, e, conversation.AppendRequest{Conversation: fmt.Sprint("talk ", i%4), Messages: []conversation.Message{{Text: " " + text + "\n", Speaker: "Ines"}}})

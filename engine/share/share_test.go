@@ -29,6 +29,7 @@ import (
 // open opens a new file that is shared, with a little in it.
 func open(t *testing.T, o engine.Options) *engine.Engine {
 	t.Helper()
+	o.Threads = 2 // clients ask at once
 	e := enginetest.OpenAt(t, filepath.Join(t.TempDir(), "mallard.db"), o, share.Serve)
 	ctx := t.Context()
 	odd := map[string]any{"big": json.Number("12345678901234567890"), "type": "reflection", "memory": "x", "nested": map[string]any{"a": []any{1.5, nil}}, "run_id": "r", "user_id": 7.0}

@@ -158,7 +158,7 @@ func TestCheckOfAnOpenFile(t *testing.T) {
 // TestCheckAmidCheckpoints checks a file again and again while others write into it and the log is taken in: a checkpoint under way is no damage.
 func TestCheckAmidCheckpoints(t *testing.T) {
 	path := enginetest.NewFile(t)
-	e := enginetest.OpenFile(t, path, engine.Options{})
+	e := enginetest.OpenFile(t, path, engine.Options{Threads: 2})
 	stop := make(chan struct{})
 	wrote := make(chan error, 1)
 	go func() {

@@ -154,15 +154,15 @@ func sorted(all []string) []string { slices.Sort(all); return all }
 // TestShredKilled kills a process again and again that writes, purges and shreds, and wants back whatever it was told was done.
 func TestShredKilled(t *testing.T) {
 	enginetest.Alone(t)
-	kills := 20
-	if testing.Short() {
-		kills = 5
+	kills := 8
+	if enginetest.Long("kills") {
+		kills = 40
 	}
 	path := enginetest.NewFile(t)
 	done, shreds := -1, 0
 	for range kills {
 		c := enginetest.Spawn(t, "shred", path, fmt.Sprint(done+1))
-		timer := time.AfterFunc(time.Duration(300+rand.Int64N(2000))*time.Millisecond, func() { c.Cmd.Process.Kill() })
+		timer := time.AfterFunc(time.Duration(300+rand.Int64N(1000))*time.Millisecond, func() { c.Cmd.Process.Kill() })
 		for {
 			r, ok := c.Next(t)
 			if !ok {
@@ -198,7 +198,7 @@ func TestShredKilled(t *testing.T) {
 func shredForEver(path string) error {
 	ctx, n := context.Background(), 0
 	fmt.Sscan(os.Args[2], &n)
-	e, err := engine.Open(ctx, path, engine.Options{})
+	e, err := engine.Open(ctx, path, enginetest.Thrifty(engine.Options{}))
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func shredForEver(path string) error {
 // TestShredWhileUsed shreds while others read, write and check.
 func TestShredWhileUsed(t *testing.T) {
 	enginetest.Alone(t)
-	e := enginetest.OpenAt(t, enginetest.NewFile(t), engine.Options{Embedder: enginetest.Words{}})
+	e := enginetest.OpenAt(t, enginetest.NewFile(t), engine.Options{Threads: 2, Embedder: enginetest.Words{}})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var all sync.WaitGroup

@@ -128,7 +128,7 @@ func TestSnapshotKeepsTheLayout(t *testing.T) {
 func TestSnapshotWhileWriting(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	o := engine.Options{Embedder: enginetest.Words{}}
+	o := engine.Options{Threads: 2, Embedder: enginetest.Words{}}
 	e := enginetest.Open(t, o)
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
@@ -359,7 +359,7 @@ func (h heldUp) Write(p []byte) (int, error) {
 
 // TestSnapshotBehindReaders: while somebody reads the state before the last write, a snapshot waits, as long as its caller does.
 func TestSnapshotBehindReaders(t *testing.T) {
-	e := enginetest.OpenFile(t, enginetest.NewFile(t), engine.Options{})
+	e := enginetest.OpenFile(t, enginetest.NewFile(t), engine.Options{Threads: 2})
 	ids := enginetest.Stock(t, e)
 	reader := heldUp{make(chan struct{}), make(chan struct{})}
 	read := make(chan error, 1)

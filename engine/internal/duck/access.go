@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/mallardmem/mallard/engine/internal/fault"
 )
@@ -221,12 +220,4 @@ func (c *Conn) transaction(ctx context.Context, begin string, do func() error) (
 		return c.Committed()
 	}
 	return nil
-}
-
-// cancelled is why a transaction ended. A statement that is stopped while it is planned says that it was, but not that its context did it.
-func cancelled(ctx context.Context, err error) error {
-	if why := ctx.Err(); why != nil && !errors.Is(err, why) && strings.Contains(err.Error(), "INTERRUPT") {
-		return fmt.Errorf("%w: %w", why, err)
-	}
-	return err
 }

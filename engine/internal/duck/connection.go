@@ -135,43 +135,6 @@ func clearTemporary(path string) error {
 
 var globEscape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// openError says what a person can do when the file can't be opened.
-func openError(path string, err error) error {
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "Could not set lock"):
-		return fmt.Errorf("%w: %s is open in another process; stop it, or read a copy made with `memctl snapshot` there (%s)", fault.ErrLocked, path, FirstLine(text))
-	case Damaged(err):
-		return fmt.Errorf("%w: %s: %s; %s", fault.ErrCorrupt, path, FirstLine(text), RecoverHint)
-	}
-	return err
-}
-
-// QueryError is err of a named query; a block that can't be read makes it ErrCorrupt.
-func QueryError(name string, err error) error {
-	if Damaged(err) {
-		return fmt.Errorf("query %s: %w: %w", name, fault.ErrCorrupt, err)
-	}
-	return fmt.Errorf("query %s: %w", name, err)
-}
-
-// Damaged knows DuckDB's errors about a file that is not as it was written.
-func Damaged(err error) bool {
-	for _, words := range []string{"not a valid DuckDB database file", "Corrupt database file", "Could not read enough bytes",
-		"Failure while replaying WAL file", "Corrupt WAL file"} {
-		if strings.Contains(err.Error(), words) {
-			return true
-		}
-	}
-	return false
-}
-
-// FirstLine is what DuckDB says before its advice.
-func FirstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
-}
-
 func execText(ctx context.Context, execer driver.ExecerContext, text string, replace ...string) error {
 	_, err := execer.ExecContext(ctx, strings.NewReplacer(replace...).Replace(text), nil)
 	return err
@@ -481,13 +444,6 @@ func (c *Conn) appendAll(catalog, table string, rows iter.Seq[[]driver.Value]) e
 		}
 		return nil
 	})
-}
-
-// takenID gives the id that a table has already, if that is what an error says. Ids that callers bring were looked up before.
-func takenID(err error) string {
-	_, after, _ := strings.Cut(err.Error(), `Duplicate key "id: `)
-	id, _, _ := strings.Cut(after, `"`)
-	return id
 }
 
 // Close gives the connection back to the pool's end, where a spoiled one is not kept.

@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"syscall"
 	"time"
-
-	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/mallardmem/mallard/engine/internal/duckfile"
 	"github.com/mallardmem/mallard/engine/internal/fault"
@@ -59,46 +54,6 @@ func (f *File) Well() error {
 		return *why
 	}
 	return nil
-}
-
-// kindOf is the sentinel for an error of DuckDB or of the disk, or nil.
-func kindOf(err error) error {
-	switch {
-	case errors.Is(err, fault.ErrDiskFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		strings.Contains(err.Error(), "No space left on device") || strings.Contains(err.Error(), "Disk quota exceeded"): // DuckDB says it in words alone
-		return fault.ErrDiskFull
-	case Invalidates(err):
-		return fault.ErrInternal
-	case IsOf(err, duckdb.ErrorTypeOutOfMemory):
-		return fault.ErrMemory
-	}
-	return nil
-}
-
-// Invalidates reports whether DuckDB answers nothing any more after such an error.
-func Invalidates(err error) bool {
-	return IsOf(err, duckdb.ErrorTypeInternal, duckdb.ErrorTypeFatal) ||
-		slices.ContainsFunc(errorsIn(err), func(e *duckdb.Error) bool { return strings.Contains(e.Msg, "has been invalidated") })
-}
-
-// IsOf reports whether one of DuckDB's errors in err is of one of the types.
-func IsOf(err error, types ...duckdb.ErrorType) bool {
-	return slices.ContainsFunc(errorsIn(err), func(e *duckdb.Error) bool { return slices.Contains(types, e.Type) })
-}
-
-// errorsIn gives the errors of DuckDB in err, which may join several.
-func errorsIn(err error) (found []*duckdb.Error) {
-	switch wrapped := err.(type) {
-	case *duckdb.Error:
-		return []*duckdb.Error{wrapped}
-	case interface{ Unwrap() error }:
-		return errorsIn(wrapped.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, e := range wrapped.Unwrap() {
-			found = append(found, errorsIn(e)...)
-		}
-	}
-	return found
 }
 
 // heal opens the database anew after it fell ill. It waits until the calls under way have got their errors. At most one attempt is made a second,

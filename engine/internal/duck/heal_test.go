@@ -55,7 +55,7 @@ func TestHeals(t *testing.T) {
 func TestHealsUnderLoad(t *testing.T) {
 	t.Parallel()
 	path := enginetest.NewFile(t)
-	e := enginetest.OpenFile(t, path, engine.Options{Embedder: enginetest.Words{}})
+	e := enginetest.OpenFile(t, path, engine.Options{Threads: 2, Embedder: enginetest.Words{}})
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
 	var group sync.WaitGroup

@@ -15,8 +15,17 @@ type excerptReader struct {
 	*extraction
 	tokens    []text.Token
 	sentences []sentence
+	met       map[string]*metWord // by surface
 	// maxSentence is the bytes from which a sentence is cut into clauses.
 	maxSentence int
+}
+
+// metWord is what is known of a word as it is written, so that each is looked up once.
+type metWord struct {
+	cues cues
+	stop bool
+	term string
+	no   int32 // of the term; -1: it has none yet
 }
 
 // read appends the excerpts of a line.
@@ -49,9 +58,9 @@ func (r *excerptReader) append(line int, s sentence, tokens []text.Token) {
 	var found cues
 	previous, whole, end := int32(-1), 0, 0 // the term before, the end of the identifier, the end of the token before
 	for i, t := range tokens {
-		cue := cueOf(t.Surface)
-		found |= cue
-		if cue&cueNumber != 0 && !slices.Contains(e.numbers, t.Surface) {
+		word := r.word(t)
+		found |= word.cues
+		if word.cues&cueNumber != 0 && !slices.Contains(e.numbers, t.Surface) {
 			e.numbers = append(e.numbers, t.Surface)
 		}
 		if t.End <= whole {
@@ -64,11 +73,14 @@ func (r *excerptReader) append(line int, s sentence, tokens []text.Token) {
 		if isCode {
 			found |= cueCode
 		}
-		if r.analyzer.IsStop(t.Surface) {
+		if word.stop {
 			previous = -1
 			continue
 		}
-		no := r.term(t)
+		if word.no < 0 {
+			word.no = r.term(t)
+		}
+		no := word.no
 		x := &r.terms[no]
 		x.isCode = x.isCode || isCode
 		if i > 0 && !x.inside {
@@ -113,6 +125,16 @@ func (r *excerptReader) factor(e *excerpt, found cues) float64 {
 		f *= markupFactor
 	}
 	return f
+}
+
+// word returns what is known of a token's word.
+func (r *excerptReader) word(t text.Token) *metWord {
+	w := r.met[t.Surface]
+	if w == nil || w.term != t.Term {
+		w = &metWord{cues: cueOf(t.Surface), stop: r.analyzer.IsStop(t.Surface), term: t.Term, no: -1}
+		r.met[t.Surface] = w
+	}
+	return w
 }
 
 // term returns the number of a token's term.

@@ -111,7 +111,11 @@ type term struct {
 type termPair struct{ first, second int32 }
 
 func newExtraction(a *text.Analyzer, in Input) *extraction {
-	x := &extraction{analyzer: a, Input: in, termNo: map[string]int32{}, pairs: map[termPair]int{}}
+	long := 0
+	for _, p := range in.Passages {
+		long += len(p.Text)
+	}
+	x := &extraction{analyzer: a, Input: in, termNo: make(map[string]int32, long/rareness), pairs: make(map[termPair]int, long/rareness)}
 	for _, p := range in.Passages {
 		x.split(p)
 	}
@@ -121,7 +125,7 @@ func newExtraction(a *text.Analyzer, in Input) *extraction {
 		x.lines[i].answered = len(speakers) > 1 || len(speakers) == 1 && !speakers[speaker]
 		speakers[speaker] = true
 	}
-	r := excerptReader{extraction: x, maxSentence: min(max(in.Target*4/3, minClause), maxClause)}
+	r := excerptReader{extraction: x, met: make(map[string]*metWord, long/rareness), maxSentence: min(max(in.Target*4/3, minClause), maxClause)}
 	for i := range x.lines {
 		r.read(i)
 	}
@@ -140,6 +144,7 @@ func newExtraction(a *text.Analyzer, in Input) *extraction {
 }
 
 const (
+	rareness   = 24   // bytes of a long text in which there is one new word, or pair of words
 	saturation = 0.25 // sentences with a term that give it half of the weight it can have
 
 	// A sentence longer than a third of the target is cut into clauses, by bytes in these bounds.
@@ -169,7 +174,7 @@ func (x *extraction) rarity(term string, count int) float64 {
 
 // isOpaque reports words too long to be read, as such or for the digits in them.
 func isOpaque(term string) bool {
-	return !strings.ContainsAny(term, "/\\.:-_@") && (len(term) > 30 || len(term) >= 12 && strings.ContainsAny(term, "0123456789"))
+	return len(term) >= 12 && !strings.ContainsAny(term, "/\\.:-_@") && (len(term) > 30 || strings.ContainsAny(term, "0123456789"))
 }
 
 // split appends the lines of a passage. One without a speaker may be an earlier summary, whose lines have labels of their own and whose

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"container/heap"
 	"slices"
 	"strings"
 
@@ -45,16 +44,20 @@ func (x *extraction) pick() {
 
 // fill takes excerpts of a queue that fit into the room, and returns those that may fit another time.
 func (x *extraction) fill(q excerptQueue, room int) (rest excerptQueue) {
-	heap.Init(&q)
+	for i := len(q)/2 - 1; i >= 0; i-- {
+		q.sink(i)
+	}
 	for len(q) > 0 && room > 0 {
-		top := &q[0]
-		e := &x.excerpts[top.excerpt]
-		if w := x.worth(e); w < top.worth {
-			top.worth = w
-			heap.Fix(&q, 0)
+		next := q[0]
+		e := &x.excerpts[next.excerpt]
+		if w := x.worth(e); w < next.worth {
+			q[0].worth = w
+			q.sink(0)
 			continue
 		}
-		next := heap.Pop(&q).(ranked)
+		q[0] = q[len(q)-1]
+		q = q[:len(q)-1]
+		q.sink(0)
 		if next.worth <= 0 || x.isSaid(e) {
 			continue
 		}
@@ -189,17 +192,26 @@ type ranked struct {
 	worth   float64
 }
 
-// excerptQueue has the excerpt of most worth first, the earlier of equals.
+// excerptQueue is a heap with the excerpt of most worth first, the earlier of equals.
 type excerptQueue []ranked
 
-func (q excerptQueue) Len() int { return len(q) }
-func (q excerptQueue) Less(i, j int) bool {
-	return q[i].worth > q[j].worth || q[i].worth == q[j].worth && q[i].excerpt < q[j].excerpt
+// sink moves what stands at i down to its place.
+func (q excerptQueue) sink(i int) {
+	for {
+		best := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(q); child++ {
+			if q[child].before(q[best]) {
+				best = child
+			}
+		}
+		if best == i {
+			return
+		}
+		q[i], q[best] = q[best], q[i]
+		i = best
+	}
 }
-func (q excerptQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *excerptQueue) Push(v any)   { *q = append(*q, v.(ranked)) }
-func (q *excerptQueue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
+
+func (r ranked) before(other ranked) bool {
+	return r.worth > other.worth || r.worth == other.worth && r.excerpt < other.excerpt
 }

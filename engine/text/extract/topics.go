@@ -72,9 +72,11 @@ func (x *extraction) withTopics(summary string) string {
 func (x *extraction) leftOut() []topic {
 	var found []topic
 	common := max(3, len(x.excerpts)/commonShare)
+	mayName := make([]bool, len(x.terms))
 	for i := range x.terms {
 		t := &x.terms[i]
-		if x.mayName(t) && len(t.holders) == 0 && (t.count > 2 || t.capitals > 0 || t.isCode) {
+		mayName[i] = t.mayName()
+		if mayName[i] && len(t.holders) == 0 && (t.count > 2 || t.capitals > 0 || t.isCode) {
 			found = append(found, topic{t.surface, []int32{int32(i)}, x.standing(t)})
 		}
 	}
@@ -85,7 +87,7 @@ func (x *extraction) leftOut() []topic {
 			rare, often = often, rare
 		}
 		areNames := first.capitals > 0 && second.capitals > 0
-		if x.mayName(first) && x.mayName(second) && len(rare.holders) == 0 && 2*count >= rare.count && (areNames || count > 1 && often.count <= common) {
+		if mayName[p.first] && mayName[p.second] && len(rare.holders) == 0 && 2*count >= rare.count && (areNames || count > 1 && often.count <= common) {
 			found = append(found, topic{first.surface + " " + second.surface, []int32{p.first, p.second}, 1.2 * x.standing(rare)})
 		}
 	}
@@ -101,7 +103,7 @@ func (x *extraction) leftOut() []topic {
 }
 
 // mayName reports whether a term may be part of a topic.
-func (x *extraction) mayName(t *term) bool {
+func (t *term) mayName() bool {
 	return t.weight > 0 && len(t.surface) > 2 && len(t.surface) <= maxTopic && !isOpaque(t.term) && (t.surface[0] < '0' || t.surface[0] > '9')
 }
 
