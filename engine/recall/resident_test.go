@@ -22,7 +22,7 @@ import (
 func TestResidentWhileOthersWrite(t *testing.T) {
 	enginetest.Alone(t)
 	rng := rand.New(rand.NewPCG(14, 2))
-	e, _ := randomTalk(t, rng)
+	e, _ := randomTalk(t, rng, 60)
 	writes, rounds := 40, 2
 	if testing.Short() {
 		writes, rounds = 15, 1
@@ -170,7 +170,7 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 func TestResidentAnswersAsTheFile(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(14, 1))
-	e, _ := randomTalk(t, rng)
+	e, _ := randomTalk(t, rng, 60)
 	ids := []string{}
 	memories, err := e.List(t.Context(), memory.ListRequest{Limit: 1000})
 	if err != nil {
