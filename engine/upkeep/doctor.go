@@ -212,6 +212,7 @@ func changedBy(name string) func(ctx context.Context, tx *duck.Write) (changed i
 func (u *Upkeep) repairRows(ctx context.Context, d *Diagnosis) error {
 	done := &Diagnosis{}
 	err := u.file.Write(ctx, "rows", func(tx *duck.Write) error {
+		u.index.NoteAll()
 		changed, err := tx.Exec(ctx, "doctor_estimators", sql.Named("estimator", u.opts.Conversation.Estimator), sql.Named("known", text.Estimators()))
 		if err != nil {
 			return err
@@ -296,6 +297,7 @@ func (u *Upkeep) countTokens(ctx context.Context, tx *duck.Write) (counted int64
 // repairIndex makes the index anew.
 func (u *Upkeep) repairIndex(ctx context.Context, d *Diagnosis) error {
 	err := u.file.Write(ctx, "kinds", func(tx *duck.Write) error {
+		u.index.NoteAll()
 		_, err := tx.ChangedBy(ctx, sqlfiles.Query("doctor_kinds"))
 		return err
 	})
@@ -311,6 +313,7 @@ func (u *Upkeep) repairIndex(ctx context.Context, d *Diagnosis) error {
 // repairVectors deletes vectors that nothing may have, and makes those that are missing where the model is at hand.
 func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
 	err := u.file.Write(ctx, "vectors", func(tx *duck.Write) error {
+		u.index.NoteAll()
 		changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", u.index.Chosen.Table()))
 		d.note("vectors deleted", changed)
 		return err
