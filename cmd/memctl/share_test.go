@@ -137,10 +137,15 @@ func TestThroughHolder(t *testing.T) {
 
 // sameAnswer reports whether two outputs say the same. The holder has a resident index, so that numbers differ in the last digits.
 func sameAnswer(a, b string) bool {
+	if a == b {
+		return true
+	}
 	var x, y any
-	whole := strings.NewReplacer("TIME", `"time": 0`)
-	if json.Unmarshal([]byte(whole.Replace(a)), &x) != nil || json.Unmarshal([]byte(whole.Replace(b)), &y) != nil {
-		return a == b
+	for text, into := range map[string]*any{a: &x, b: &y} {
+		document, notes, _ := strings.Cut(strings.ReplaceAll(text, "TIME", `"time": 0`), "---\n")
+		if notes != "" || json.Unmarshal([]byte(document), into) != nil {
+			return false
+		}
 	}
 	return cmp.Equal(x, y, cmpopts.EquateApprox(0, 1e-6), cmpopts.IgnoreMapEntries(func(key string, _ any) bool { return key == "resident" }))
 }
