@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -30,7 +31,8 @@ type residence struct {
 	off atomic.Bool // nobody is given it
 
 	mu     sync.Mutex
-	begun  bool // somebody has asked for it
+	begun  bool      // somebody has asked for it, or it will never be
+	retry  time.Time // not before
 	closed bool
 	stop   context.CancelFunc
 	done   chan struct{} // closed when the one that is being made is there, or given up
@@ -171,7 +173,7 @@ func (ix *Index) wantResident() {
 	r := &ix.residence
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.begun || r.closed || ix.opts.ResidentMB < 0 {
+	if r.begun || r.closed || ix.opts.ResidentMB < 0 || time.Now().Before(r.retry) {
 		return
 	}
 	r.begun = true
@@ -179,10 +181,12 @@ func (ix *Index) wantResident() {
 	r.stop, r.done = stop, make(chan struct{})
 	go func() {
 		defer close(r.done)
-		again := ix.makeResident(ctx)
+		fits, err := ix.makeResident(ctx)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.begun = !again
+		if r.begun = !fits; err != nil {
+			r.begun, r.retry = false, time.Now().Add(pauseAfterFailure)
+		}
 	}()
 }
 
@@ -206,6 +210,9 @@ func (ix *Index) ResidentState() ResidentState {
 	return ResidentState{true, size.Documents, size.Vectors, size.Bytes}
 }
 
+// pauseAfterFailure is how long after a failure it is not tried again to make the resident index.
+const pauseAfterFailure = time.Minute
+
 // AskFile has recalls ask the file, as if there were no resident index: for comparisons.
 func (ix *Index) AskFile(alone bool) { ix.residence.off.Store(alone) }
 
@@ -218,20 +225,18 @@ func (ix *Index) AwaitResident(ctx context.Context) (ready bool, err error) {
 			return ready, err
 		}
 		r.mu.Lock()
-		begun, done := r.begun, r.done
+		done := r.done
 		r.mu.Unlock()
 		if done == nil {
 			return false, nil
 		}
 		select {
 		case <-done:
-			if begun {
-				r.mu.Lock()
-				begun = r.begun
-				r.mu.Unlock()
-				if begun { // given up
-					return false, nil
-				}
+			r.mu.Lock()
+			over := r.begun || time.Now().Before(r.retry)
+			r.mu.Unlock()
+			if over {
+				return false, nil
 			}
 		case <-ctx.Done():
 			return false, ctx.Err()
@@ -252,25 +257,25 @@ func (ix *Index) Close() {
 	}
 }
 
-// makeResident reads the index from the file as it is now, and brings what is committed meanwhile after it. Where another write made that useless, it
-// is to be made again.
-func (ix *Index) makeResident(ctx context.Context) (again bool) {
+// makeResident reads the index from the file as it is now, and brings what is committed meanwhile after it; fits is false where it would take too much
+// memory. Where another write made useless what was read, there is none yet.
+func (ix *Index) makeResident(ctx context.Context) (fits bool, err error) {
 	r, m := &ix.residence, &making{}
 	x, err := ix.readResident(ctx, m)
 	ix.file.Lock(context.WithoutCancel(ctx)) // with the file closed as well: nobody has it then
 	defer ix.file.Unlock()
-	if r.making != m {
-		return err == nil
+	wanted := r.making == m
+	if wanted {
+		r.making = nil
 	}
-	r.making = nil
-	if err != nil || x == nil {
-		return false
+	if err != nil || x == nil || !wanted {
+		return x != nil, err
 	}
 	x.Apply(m.changes)
 	r.commits.Lock()
 	r.now, r.worn = x, false
 	r.commits.Unlock()
-	return true
+	return true, nil
 }
 
 // readResident reads a resident index; nil: it would not fit.
@@ -305,21 +310,37 @@ func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index
 		if resident.Bytes(documents, postings, model.Dims) > limit {
 			model = Model{}
 		}
-		x = resident.New(model.Dims)
-		return loadResident(ctx, c, x)
+		made := resident.New(model.Dims)
+		if err := loadResident(ctx, c, made, limit); err != nil {
+			return err
+		}
+		x = made
+		return nil
 	})
+	if errors.Is(err, errTooLarge) {
+		return nil, nil
+	}
 	return x, err
 }
 
-// loadResident fills an index from the file. Rows come by the million: none goes through database/sql.
-func loadResident(ctx context.Context, c *duck.Conn, x *resident.Index) error {
+// errTooLarge is that an index would take more than its limit.
+var errTooLarge = errors.New("too large")
+
+// loadResident fills an index from the file. Rows come by the million: none goes through database/sql. Slots lie in the order of numbers, and gaps
+// between these take room.
+func loadResident(ctx context.Context, c *duck.Conn, x *resident.Index, limit int64) error {
 	err := c.EachValue(ctx, sqlfiles.Query("resident_documents"), func(row []driver.Value) error {
 		l := values{row: row}
 		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(),
 			SessionNo: l.int32(), Place: l.int32(), CreatedAt: l.micros(), ValidFrom: l.micros(), InvalidatedAt: l.micros(), Length: l.float(), Tells: l.float(),
 			Asks: l.bool(), EndsAsking: l.bool(), Hidden: l.bool(), Characters: l.int32(), Noise: l.bool(),
 			Use: resident.Use{ValidUntil: l.micros(), Importance: l.double(), Confidence: l.double(), AccessCount: l.int32(), LastAccessedAt: l.micros(), TemporalType: l.text()}}
-		x.Load(&d)
+		if l.err == nil && int64(d.No) > limit/resident.SlotBytes {
+			return errTooLarge
+		}
+		if l.err == nil {
+			x.Load(&d)
+		}
 		return l.err
 	})
 	if err != nil {

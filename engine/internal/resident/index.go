@@ -289,6 +289,7 @@ func (x *Index) Size() Size {
 
 // What parts of the index take beside what they hold, in bytes.
 const (
+	SlotBytes   = 4  // a number, also one that is no document's
 	columnBytes = 96 // with the slot, and the places in sets
 	termBytes   = 56 // with the place in the map
 )
