@@ -45,6 +45,9 @@ func open(t *testing.T, o engine.Options) *engine.Engine {
 	if _, err := e.Append(ctx, conversation.AppendRequest{Conversation: "standup", Messages: []conversation.Message{{Text: "The crane is down again", Speaker: "Teo"}}}); err != nil {
 		t.Fatal(err)
 	}
+	if ready, err := enginetest.Index(e).AwaitResident(t.Context()); !ready || err != nil { // so that it answers the first question and the last
+		t.Fatalf("resident index: %t, %v", ready, err)
+	}
 	return e
 }
 
