@@ -115,7 +115,7 @@ func (e *Engine) Close() error {
 	}
 	e.attached = nil
 	e.index.Close()
-	if err := errors.Join(detached, e.file.Close(), e.recaller.Close()); err != nil {
+	if err := errors.Join(detached, e.file.Close()); err != nil {
 		return fmt.Errorf("close %s: %w", e.file.Path(), err)
 	}
 	return nil

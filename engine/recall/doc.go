@@ -26,14 +26,12 @@ type Recaller struct {
 	index  *index.Index
 	scopes *scope.Registry
 	opts   setup.Options
-
-	ranking duck.Private
 }
+
+// ranking is where every recall of this process is ranked. It has nothing of any file.
+var ranking = duck.Private{Tables: "rank_tables"}
 
 // New gives what recalls from a file.
 func New(file *duck.File, x *index.Index, scopes *scope.Registry, o setup.Options) *Recaller {
-	return &Recaller{file: file, index: x, scopes: scopes, opts: o, ranking: duck.Private{Tables: "rank_tables"}}
+	return &Recaller{file: file, index: x, scopes: scopes, opts: o}
 }
-
-// Close ends what ranks. Nobody recalls any more.
-func (rc *Recaller) Close() error { return rc.ranking.Close() }

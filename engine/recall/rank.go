@@ -32,7 +32,7 @@ func (r *recall) rank(ctx context.Context, c *duck.Conn) error {
 	start := time.Now()
 	var err error
 	if len(r.found) > 0 {
-		err = r.recaller.ranking.Lend(ctx, func(p *duck.Conn) error { return r.rankIn(ctx, p, c) })
+		err = ranking.Lend(ctx, func(p *duck.Conn) error { return r.rankIn(ctx, p, c) })
 	}
 	if err == nil {
 		r.result.Trace.ranked(r.candidates, time.Since(start))

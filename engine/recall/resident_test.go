@@ -23,9 +23,9 @@ func TestResidentWhileOthersWrite(t *testing.T) {
 	enginetest.Alone(t)
 	rng := rand.New(rand.NewPCG(14, 2))
 	e, _ := randomTalk(t, rng, 60)
-	writes, rounds := 40, 2
-	if testing.Short() {
-		writes, rounds = 15, 1
+	writes, rounds := 15, 1
+	if enginetest.Long("recall") {
+		writes, rounds = 60, 4
 	}
 	for round := range rounds {
 		ctx, stop := context.WithCancel(t.Context())
@@ -216,7 +216,11 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 			return err
 		},
 	}
-	for n := range 200 {
+	questions := 60
+	if enginetest.Long("recall") {
+		questions = 400
+	}
+	for n := range questions {
 		q := randomQuestion(rng)
 		if rng.IntN(4) > 0 {
 			q.Weights = randomWeights(rng)

@@ -12,7 +12,7 @@ import (
 )
 
 // Private is an instance of DuckDB in memory that has nothing of the file but its macros: small statements over some rows take a third of the time
-// there. Whatever is put into it is gone after each use. The zero value is ready.
+// there. Whatever is put into it is gone after each use, so that all files of a process can share one. The zero value is ready.
 type Private struct {
 	Tables string // the named statements that make the tables of a connection
 
@@ -26,44 +26,44 @@ const privateDSN = ":memory:?threads=1&memory_limit=96MB"
 
 // Lend runs do with a connection that nobody else has meanwhile, in a transaction that is rolled back.
 func (p *Private) Lend(ctx context.Context, do func(c *Conn) error) error {
-	c, err := p.take(ctx)
+	c, db, err := p.take(ctx)
 	if err != nil {
 		return err
 	}
 	err = c.Passing(ctx, func() error { return do(c) })
-	p.giveBack(c, err)
+	p.giveBack(c, db, err)
 	return err
 }
 
-func (p *Private) take(ctx context.Context) (*Conn, error) {
+// take gives a connection, and the instance that it is of.
+func (p *Private) take(ctx context.Context) (*Conn, *sql.DB, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if n := len(p.idle); n > 0 {
 		c := p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return c, nil
+		return c, p.db, nil
 	}
-	defer p.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	if p.db == nil {
 		db, err := openPrivate(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.db = db
 	}
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &Conn{SQL: conn, prepared: map[string]*sql.Stmt{}}
 	if err := c.execDDL(ctx, sqlfiles.Query(p.Tables)); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, nil, errors.Join(err, c.Close())
 	}
-	return c, nil
+	return c, p.db, nil
 }
 
 func openPrivate(ctx context.Context) (*sql.DB, error) {
@@ -79,34 +79,19 @@ func openPrivate(ctx context.Context) (*sql.DB, error) {
 }
 
 // giveBack takes a connection back. After an error that leaves the instance unusable the next one is of another instance.
-func (p *Private) giveBack(c *Conn, err error) {
+func (p *Private) giveBack(c *Conn, db *sql.DB, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case c.spoiled:
+	if err != nil && Invalidates(err) && db == p.db {
+		for _, other := range p.idle {
+			other.Close()
+		}
+		db.Close() // closes those that are lent when they are given back
+		p.idle, p.db = nil, nil
+	}
+	if c.spoiled || db != p.db {
 		c.Close()
-	case err != nil && Invalidates(err):
-		c.Close()
-		p.shut()
-	default:
-		p.idle = append(p.idle, c)
+		return
 	}
-}
-
-func (p *Private) shut() (err error) {
-	for _, c := range p.idle {
-		err = errors.Join(err, c.Close())
-	}
-	if p.db != nil {
-		err = errors.Join(err, p.db.Close())
-	}
-	p.idle, p.db = nil, nil
-	return err
-}
-
-// Close ends the instance. Nobody uses it.
-func (p *Private) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.shut()
+	p.idle = append(p.idle, c)
 }
