@@ -115,7 +115,9 @@ func (e *Engine) Close() error {
 	}
 	e.attached = nil
 	e.index.Close()
-	if err := errors.Join(detached, e.file.Close()); err != nil {
+	err := errors.Join(detached, e.file.Close())
+	e.recaller.Close()
+	if err != nil {
 		return fmt.Errorf("close %s: %w", e.file.Path(), err)
 	}
 	return nil

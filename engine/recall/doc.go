@@ -14,6 +14,9 @@
 package recall
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/scope"
@@ -26,12 +29,22 @@ type Recaller struct {
 	index  *index.Index
 	scopes *scope.Registry
 	opts   setup.Options
+
+	hold sync.Once // of ranking
+	held atomic.Bool
 }
 
-// ranking is where every recall of this process is ranked. It has nothing of any file.
+// ranking is where every recall of this process is ranked. It has nothing of any file, and ends with the last one that recalled.
 var ranking = duck.Private{Tables: "rank_tables"}
 
 // New gives what recalls from a file.
 func New(file *duck.File, x *index.Index, scopes *scope.Registry, o setup.Options) *Recaller {
 	return &Recaller{file: file, index: x, scopes: scopes, opts: o}
+}
+
+// Close gives up what ranks. Nobody recalls any more.
+func (rc *Recaller) Close() {
+	if rc.held.Swap(false) {
+		ranking.Release()
+	}
 }

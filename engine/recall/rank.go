@@ -32,6 +32,10 @@ func (r *recall) rank(ctx context.Context, c *duck.Conn) error {
 	start := time.Now()
 	var err error
 	if len(r.found) > 0 {
+		r.recaller.hold.Do(func() {
+			ranking.Hold()
+			r.recaller.held.Store(true)
+		})
 		err = ranking.Lend(ctx, func(p *duck.Conn) error { return r.rankIn(ctx, p, c) })
 	}
 	if err == nil {

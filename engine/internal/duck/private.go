@@ -12,13 +12,41 @@ import (
 )
 
 // Private is an instance of DuckDB in memory that has nothing of the file but its macros: small statements over some rows take a third of the time
-// there. Whatever is put into it is gone after each use, so that all files of a process can share one. The zero value is ready.
+// there. Whatever is put into it is gone after each use, so that all files of a process can share one. Who uses it holds it.
 type Private struct {
 	Tables string // the named statements that make the tables of a connection
 
-	mu   sync.Mutex
-	db   *sql.DB
-	idle []*Conn
+	mu    sync.Mutex
+	users int
+	db    *sql.DB
+	idle  []*Conn
+}
+
+// Hold keeps the instance until Release is called: there is one, once it was asked for, as long as anybody holds it.
+func (p *Private) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.users++
+}
+
+// Release gives up what Hold keeps. The last who does ends the instance; nobody uses it then.
+func (p *Private) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.users--; p.users == 0 {
+		p.shut()
+	}
+}
+
+// shut ends the instance; what is lent of it ends when it is given back.
+func (p *Private) shut() {
+	for _, c := range p.idle {
+		c.Close()
+	}
+	if p.db != nil {
+		p.db.Close()
+	}
+	p.idle, p.db = nil, nil
 }
 
 // privateDSN: one thread, for more of them only wait for each other over some rows.
@@ -83,11 +111,7 @@ func (p *Private) giveBack(c *Conn, db *sql.DB, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil && Invalidates(err) && db == p.db {
-		for _, other := range p.idle {
-			other.Close()
-		}
-		db.Close() // closes those that are lent when they are given back
-		p.idle, p.db = nil, nil
+		p.shut()
 	}
 	if c.spoiled || db != p.db {
 		c.Close()
