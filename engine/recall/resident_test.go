@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -171,6 +172,13 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(14, 1))
 	e, _ := randomTalk(t, rng, 60)
+	ahead := randomMemories(90)[60:] // written under a clock that ran ahead, some of them to begin later still
+	for i, m := range ahead {
+		m.ID = fmt.Sprint("mem_ahead", i)
+		m.CreatedAt = enginetest.Noon.AddDate(0, 0, i)
+		m.ValidFrom = m.CreatedAt.AddDate(0, 0, i%3-1)
+	}
+	importCorpus(t, e, ahead)
 	ids := []string{}
 	memories, err := e.List(t.Context(), memory.ListRequest{Limit: 1000})
 	if err != nil {
@@ -211,6 +219,12 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 			ids = slices.Delete(ids, n, n+1)
 			return err
 		},
+		"purge": func() error {
+			n := rng.IntN(len(ids))
+			_, err := e.Purge(t.Context(), memory.PurgeRequest{ID: ids[n]})
+			ids = slices.Delete(ids, n, n+1)
+			return err
+		},
 		"supersede": func() error {
 			_, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: ids[rng.IntN(len(ids))], By: memory.RememberRequest{Text: words()}})
 			return err
@@ -222,6 +236,9 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 	}
 	for n := range questions {
 		q := randomQuestion(rng)
+		if rng.IntN(4) == 0 {
+			q.Since, q.Until = enginetest.Noon.AddDate(0, 0, -60), time.Time{}
+		}
 		if rng.IntN(4) > 0 {
 			q.Weights = randomWeights(rng)
 			if rng.IntN(3) == 0 {
