@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,6 +15,8 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/recall"
 )
@@ -82,6 +85,29 @@ func TestResidentWhileOthersWrite(t *testing.T) {
 			q.Weights = randomWeights(rng)
 			bothWays(t, e, q)
 		}
+	}
+}
+
+// TestResidentAndRollback: of a write that is rolled back nothing is in the resident index, after the next write neither.
+func TestResidentAndRollback(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	m := enginetest.Remember(t, e, memory.RememberRequest{Text: "The crane is blue"})
+	q := recall.Query{Text: "crane"}
+	bothWays(t, e, q)
+	broken := errors.New("broken off")
+	docNo := enginetest.Rows(t, e, "SELECT doc_no FROM memories WHERE id = '"+m.ID+"'")[0][0].(int32)
+	err := enginetest.File(e).Write(t.Context(), "test", func(tx *duck.Write) error {
+		return errors.Join(enginetest.Index(e).DeleteDocument(t.Context(), tx, kinds.Memory, docNo), broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	bothWays(t, e, q)
+	enginetest.Remember(t, e, memory.RememberRequest{Text: "The lock is open"})
+	bothWays(t, e, q)
+	if ids := enginetest.RecallIDs(t, e, q); len(ids) != 1 || ids[0] != m.ID {
+		t.Errorf("%v, want %s", ids, m.ID)
 	}
 }
 
