@@ -34,9 +34,6 @@ type Recaller struct {
 	held atomic.Bool
 }
 
-// ranking is where every recall of this process is ranked. It has nothing of any file, and ends with the last one that recalled.
-var ranking = duck.Private{Tables: "rank_tables"}
-
 // New gives what recalls from a file.
 func New(file *duck.File, x *index.Index, scopes *scope.Registry, o setup.Options) *Recaller {
 	return &Recaller{file: file, index: x, scopes: scopes, opts: o}

@@ -273,13 +273,14 @@ func (c *Conn) Each(ctx context.Context, name string, scan func(*sql.Rows) error
 	return ScanAll(rows, name, scan)
 }
 
-// EachFor is Each for a query that is prepared once for each of several states of the connection's variables, whose values are constants in it.
-func (c *Conn) EachFor(ctx context.Context, name, state string, scan func(*sql.Rows) error) error {
-	key := name + " " + state
+// EachPart is Each for a query of which only some parts are on, prepared once for each state: what is on, and the connection's variables, whose values are
+// constants in it.
+func (c *Conn) EachPart(ctx context.Context, name string, on map[string]bool, state string, scan func(*sql.Rows) error) error {
+	key := fmt.Sprint(name, on, state)
 	stmt, ok := c.prepared[key]
 	if !ok {
 		var err error
-		if stmt, err = c.SQL.PrepareContext(ctx, sqlfiles.Query(name)); err != nil {
+		if stmt, err = c.SQL.PrepareContext(ctx, sqlfiles.Parts(name, on)); err != nil {
 			return QueryError(name, err)
 		}
 		c.prepared[key] = stmt
