@@ -30,6 +30,7 @@ type Recaller struct {
 	scopes *scope.Registry
 	opts   setup.Options
 
+	sets knownSets
 	hold sync.Once // of ranking
 	held atomic.Bool
 }

@@ -27,7 +27,7 @@ type offers struct {
 }
 
 // offered are the candidates, as recall_rank reads them.
-var offered = duck.Table[offer]{Name: "offered", Columns: []duck.TableColumn[offer]{
+var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.TableColumn[offer]{
 	duck.Value("doc_no", func(o *offer) int32 { return o.No }),
 	duck.Value("session_no", func(o *offer) int32 { return o.SessionNo }),
 	duck.Value("place", func(o *offer) int32 { return o.Place }),
@@ -69,14 +69,14 @@ type asking struct {
 	froms, untils []time.Time // of the periods that are meant
 }
 
-var asked = duck.Table[asking]{Name: "asking", Columns: []duck.TableColumn[asking]{
+var asked = duck.Table[asking]{Name: "asking", About: 1, Columns: []duck.TableColumn[asking]{
 	duck.Values("words", func(a *asking) []string { return a.words }),
 	duck.Values("froms", func(a *asking) []time.Time { return a.froms }),
 	duck.Values("untils", func(a *asking) []time.Time { return a.untils }),
 }}
 
 // alike are pairs of hits that are too much alike.
-var alike = duck.Table[resident.Alike]{Name: "alike", Columns: []duck.TableColumn[resident.Alike]{
+var alike = duck.Table[resident.Alike]{Name: "alike", About: 10, Columns: []duck.TableColumn[resident.Alike]{
 	duck.Value("place", func(a *resident.Alike) int32 { return a.Place }),
 	duck.Value("before", func(a *resident.Alike) int32 { return a.Before }),
 }}

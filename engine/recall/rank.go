@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"math"
 	"slices"
 	"time"
@@ -35,7 +34,7 @@ func (r *recall) rank(ctx context.Context, c *duck.Conn) error {
 			ranking.Hold()
 			r.recaller.held.Store(true)
 		})
-		err = ranking.Lend(ctx, func(ctx context.Context, p *duck.Conn) error { return r.rankIn(ctx, p, c) })
+		err = ranking.Lend(ctx, func(p *duck.Conn) error { return r.rankIn(ctx, p, c) })
 	}
 	if err == nil {
 		r.result.Trace.ranked(r.candidates, time.Since(start))
@@ -192,24 +191,9 @@ func (r *recall) alike(ctx context.Context, c *duck.Conn, ranked []Candidate) (a
 			return all, err
 		}
 	}
-	if err := putShown(c, numbers); err != nil {
-		return nil, err
-	}
-	all, err = duck.List(ctx, c, "recall_alike", func(rows *sql.Rows, a *resident.Alike) error { return rows.Scan(&a.Place, &a.Before) },
+	c.List(numbers)
+	return duck.List(ctx, c, "recall_alike", func(rows *sql.Rows, a *resident.Alike) error { return rows.Scan(&a.Place, &a.Before) },
 		sql.Named("most", r.weights.Diversity))
-	if err == nil {
-		err = c.ExecTempDDL(ctx, sqlfiles.Query("recall_clear_shown"))
-	}
-	return all, err
-}
-
-// putShown puts documents into the table of those that are shown.
-func putShown(c *duck.Conn, numbers []int32) error {
-	rows := make([][]driver.Value, len(numbers))
-	for i, no := range numbers {
-		rows[i] = []driver.Value{no, int32(i + 1)}
-	}
-	return c.AppendTemp("shown", rows...)
 }
 
 // known is a number, or nil.

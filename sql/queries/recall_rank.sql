@@ -123,10 +123,10 @@ ORDER BY dropped IS NOT NULL,  -- what is left stands by its last score, what wa
     by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 12) DESC NULLS LAST, doc_no;
 
 -- name: recall_alike
--- Which of the documents in shown, by their places, are more alike than $most: each with the earlier ones.
+-- Which of the documents listed, by their places, are more alike than $most: each with the earlier ones.
 SELECT b.place, a.place
-FROM (SELECT s.place, v.v FROM temp.main.shown AS s JOIN vectors AS v USING (doc_no)) AS a
-JOIN (SELECT s.place, v.v FROM temp.main.shown AS s JOIN vectors AS v USING (doc_no)) AS b ON a.place < b.place
+FROM (SELECT s.place, v.v FROM listed() AS s JOIN vectors AS v USING (doc_no)) AS a
+JOIN (SELECT s.place, v.v FROM listed() AS s JOIN vectors AS v USING (doc_no)) AS b ON a.place < b.place
 WHERE array_inner_product(a.v, b.v) > $most::FLOAT;
 
 -- name: recall_kept
@@ -141,7 +141,7 @@ SELECT d.doc_no, m.id, d.kind::VARCHAR AS kind, m.scope, m.category, m.tier, NUL
     m.text, m.l0_abstract, m.l1_overview, m.l2_content, m.source_session AS session, NULL AS speaker, NULL AS role, NULL AS seq, NULL AS caption
 FROM documents AS d
 JOIN memories AS m ON m.id = d.owner_id
-WHERE d.doc_no IN (SELECT doc_no FROM temp.main.shown);
+WHERE d.doc_no IN (SELECT doc_no FROM listed());
 
 -- name: recall_messages
 -- What is shown of messages; of those without a text what tools were given and gave.
@@ -152,10 +152,10 @@ JOIN messages AS m ON m.id = d.owner_id
 LEFT JOIN (
     SELECT message_id, left(string_agg(concat_ws(' ', tool, input, output), chr(10) ORDER BY ordinal), 1000) AS text
     FROM parts
-    WHERE kind = 'tool'::part_kind AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (SELECT doc_no FROM temp.main.shown))
+    WHERE kind = 'tool'::part_kind AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (SELECT doc_no FROM listed()))
     GROUP BY message_id
 ) AS t ON t.message_id = m.id AND m.text = ''
-WHERE d.doc_no IN (SELECT doc_no FROM temp.main.shown);
+WHERE d.doc_no IN (SELECT doc_no FROM listed());
 
 -- name: recall_summaries
 -- What is shown of summaries.
@@ -163,4 +163,4 @@ SELECT d.doc_no, s.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL 
     s.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, NULL AS session, NULL AS speaker, NULL AS role, s.first_seq, NULL AS caption
 FROM documents AS d
 JOIN summaries AS s ON s.id = d.owner_id
-WHERE d.doc_no IN (SELECT doc_no FROM temp.main.shown);
+WHERE d.doc_no IN (SELECT doc_no FROM listed());

@@ -53,16 +53,15 @@ func (p *Private) shut() {
 // privateDSN: one thread, for more of them only wait for each other over some rows.
 const privateDSN = ":memory:?threads=1&memory_limit=96MB"
 
-// Lend runs do with a connection that nobody else has meanwhile. Statements are prepared and run with the context that do is given: it says whose rows
-// the tables have.
-func (p *Private) Lend(ctx context.Context, do func(ctx context.Context, c *Conn) error) error {
+// Lend runs do with a connection that nobody else has meanwhile.
+func (p *Private) Lend(ctx context.Context, do func(c *Conn) error) error {
 	c, db, err := p.take(ctx)
 	if err != nil {
 		return err
 	}
 	c.spoiled = true // until it is known that do has come to its end
 	defer func() { p.giveBack(c, db, err) }()
-	err = do(context.WithValue(ctx, asking{}, c), c)
+	err = do(c)
 	c.spoiled = false
 	return err
 }
@@ -108,17 +107,10 @@ func (p *Private) open(ctx context.Context) (*sql.DB, error) {
 
 // furnish makes the macros and tables of a new instance, and shuts it off.
 func (p *Private) furnish(ctx context.Context, db *sql.DB) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
+	if err := p.Tables.register(ctx, db); err != nil {
 		return err
 	}
-	defer conn.Close()
-	for _, t := range p.Tables {
-		if err := t.register(conn); err != nil {
-			return err
-		}
-	}
-	_, err = conn.ExecContext(ctx, sqlfiles.Macros()+sqlfiles.Query(p.Macros)+sqlfiles.Query("private_seal"))
+	_, err := db.ExecContext(ctx, sqlfiles.Macros()+sqlfiles.Query(p.Macros)+sqlfiles.Query("private_seal"))
 	return err
 }
 

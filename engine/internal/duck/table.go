@@ -11,11 +11,30 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// Table is a table function of a Private instance. Its rows are in Go, and statements read them where they are: that takes a tenth of the time of
-// putting them into a table. Each connection has rows of its own, told apart by their type T.
+// Table is a table function. Its rows are in Go, and statements read them where they are: that takes a tenth of the time of putting them into a table.
+// Each connection has rows of its own, told apart by their type T.
 type Table[T any] struct {
 	Name    string
+	About   uint // so many rows, for the planner
 	Columns []TableColumn[T]
+}
+
+// Listing is a document in a list of some, with its place in that from 1.
+type Listing struct{ No, Place int32 }
+
+// Listed is a table that every connection to a file has: the documents that its next statement is about.
+var Listed = Table[Listing]{Name: "listed", About: 10, Columns: []TableColumn[Listing]{
+	Value("doc_no", func(l *Listing) int32 { return l.No }),
+	Value("place", func(l *Listing) int32 { return l.Place }),
+}}
+
+// List makes documents, by their numbers, those that the connection's next statement is about.
+func (c *Conn) List(numbers []int32) {
+	list := make([]Listing, len(numbers))
+	for i, no := range numbers {
+		list[i] = Listing{no, int32(i + 1)}
+	}
+	Listed.Put(c, list)
 }
 
 // TableColumn is one of a Table.
@@ -75,14 +94,34 @@ func columnType(v any) duckdb.Type {
 // Tables are tables with rows of any types.
 type Tables []interface{ register(*sql.Conn) error }
 
+// register makes the tables known to an instance.
+func (all Tables) register(ctx context.Context, db *sql.DB) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, t := range all {
+		if err := t.register(conn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // rowsOf is what a connection has of a table.
 type rowsOf[T any] struct{ rows []T }
 
 // Put makes rows those that the connection's statements read.
 func (t *Table[T]) Put(c *Conn, rows []T) { Kept[rowsOf[T]](c).rows = rows }
 
-// asking is the key of the connection whose statement is being bound.
-type asking struct{}
+// binding is the key of the connection whose statement is being bound.
+type binding struct{}
+
+// binds gives the context in which statements that read tables are prepared and run.
+func (c *Conn) binds(ctx context.Context) context.Context {
+	return context.WithValue(ctx, binding{}, c)
+}
 
 func (t *Table[T]) register(conn *sql.Conn) error {
 	columns := make([]duckdb.ColumnInfo, len(t.Columns))
@@ -98,9 +137,9 @@ func (t *Table[T]) register(conn *sql.Conn) error {
 	}
 	return duckdb.RegisterTableUDF(conn, t.Name, duckdb.ParallelChunkTableFunction{
 		BindArgumentsContext: func(ctx context.Context, _ map[string]any, _ ...any) (duckdb.ParallelChunkTableSource, error) {
-			c, ok := ctx.Value(asking{}).(*Conn)
+			c, ok := ctx.Value(binding{}).(*Conn)
 			if !ok {
-				return nil, errors.New("table " + t.Name + " has rows in the connections of its instance only")
+				return nil, errors.New("table " + t.Name + " is for the engine's own statements")
 			}
 			return &tableScan[T]{table: t, infos: columns, held: Kept[rowsOf[T]](c)}, nil
 		},
@@ -114,8 +153,10 @@ type tableScan[T any] struct {
 	held  *rowsOf[T]
 }
 
-func (s *tableScan[T]) ColumnInfos() []duckdb.ColumnInfo     { return s.infos }
-func (s *tableScan[T]) Cardinality() *duckdb.CardinalityInfo { return nil }
+func (s *tableScan[T]) ColumnInfos() []duckdb.ColumnInfo { return s.infos }
+func (s *tableScan[T]) Cardinality() *duckdb.CardinalityInfo {
+	return &duckdb.CardinalityInfo{Cardinality: s.table.About}
+}
 func (s *tableScan[T]) Init() duckdb.ParallelTableSourceInfo {
 	return duckdb.ParallelTableSourceInfo{MaxThreads: 1}
 }
