@@ -187,7 +187,7 @@ type compaction struct {
 }
 
 // So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more. What passes have used up
-// is read anew, twice as many each time up to manyOldest.
+// is read anew, four times as many each time up to manyOldest.
 const (
 	fewOldest  = 64
 	fewTokens  = 20
@@ -383,7 +383,7 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 			}
 		}
 		if used {
-			k.oldest = max(k.oldest, min(2*k.oldest, manyOldest))
+			k.oldest = max(k.oldest, min(4*k.oldest, manyOldest))
 		} else {
 			k.oldest = min(4*k.oldest, lastPosition)
 		}

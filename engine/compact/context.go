@@ -71,7 +71,7 @@ func (cp *Compactor) view(ctx context.Context, c *duck.Conn, conversationID stri
 	if err != nil || v.items == 0 {
 		return v, err
 	}
-	region, err := tailRegion(ctx, c, conversationID, p, last)
+	region, err := tailRegion(ctx, c, conversationID, p, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +114,11 @@ func (v *contextView) after(lo, hi int, summary window.Item) *contextView {
 	return &next
 }
 
-// tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user.
-func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p window.Policy, last int) ([]window.Item, error) {
+// tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user; or all from the first message on.
+func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p window.Policy, first, last int) ([]window.Item, error) {
 	enough := max(p.TailCount, 0) + window.TailMargin
 	for reach := enough; ; reach *= 4 {
-		items, err := itemsBetween(ctx, c, conversationID, max(last-reach, 0), lastPosition)
+		items, err := itemsBetween(ctx, c, conversationID, max(last-reach, first), lastPosition)
 		if err != nil {
 			return nil, err
 		}
@@ -130,14 +130,14 @@ func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p wind
 			}
 		}
 		switch {
-		case reach > last || messages >= enough && asked:
+		case last-reach <= first || messages >= enough && asked:
 			return items, nil
 		case messages >= enough:
-			var first int
-			if _, err := c.One(ctx, "assemble_asked", []any{&first}, sql.Named("conversation_id", conversationID), sql.Named("before", int32(lastPosition))); err != nil || first == 0 {
+			var asked int
+			if _, err := c.One(ctx, "assemble_asked", []any{&asked}, sql.Named("conversation_id", conversationID), sql.Named("before", int32(lastPosition))); err != nil || asked == 0 {
 				return items, err
 			}
-			return itemsBetween(ctx, c, conversationID, max(first-window.TailMargin, 0), lastPosition)
+			return itemsBetween(ctx, c, conversationID, max(asked-window.TailMargin, first), lastPosition)
 		}
 	}
 }
