@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/window"
@@ -57,6 +58,8 @@ type contextView struct {
 	tail     int           // position of the first item of the tail; lastPosition: there is none
 	outside  int           // tokens of the messages before the tail, those that are spared left out
 	newest   int           // position of the first of the items that the tail was found among
+
+	said []*conversation.Message // of oldest, read for several passes; never older than the view, which the write of a pass is held against
 }
 
 // lastPosition is after every message.
@@ -112,6 +115,24 @@ func (v *contextView) after(lo, hi int, summary window.Item) *contextView {
 	next.items, next.tokens = v.items-len(replaced)+1, v.tokens-window.Tokens(replaced)+summary.Tokens
 	next.oldest = slices.Concat(v.oldest[:lo], []window.Item{summary}, v.oldest[hi:])
 	return &next
+}
+
+// reach gives the position up to which messages from oldest[lo] on have no more than so many tokens together.
+func (v *contextView) reach(lo, tokens int) (position int) {
+	first := v.oldest[lo].Position
+	position = first
+	for _, it := range v.oldest[lo:] {
+		if tokens -= it.Tokens; it.Summary || tokens < 0 || it.Position >= first+manyOldest {
+			break
+		}
+		position = it.Position
+	}
+	return position
+}
+
+// hasSaid reports whether the messages from one seq to another are among those read already.
+func (v *contextView) hasSaid(from, to int) bool {
+	return len(v.said) > 0 && v.said[0].Seq <= from && to <= v.said[len(v.said)-1].Seq
 }
 
 // tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user; or all from the first message on.

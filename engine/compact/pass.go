@@ -28,14 +28,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	}
 	started := k.compactor.file.Now()
 	chosen := view.oldest[step.Lo:step.Hi]
-	var in *summaryInput
-	err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
-		in, err = k.compactor.summaryInput(ctx, c, k.v, chosen)
-		if err != nil || k.compactor.opts.LLM == nil { // sentences are picked without regard to what came before
-			return err
-		}
-		return in.readPrevious(ctx, c, view.oldest, step.Previous)
-	})
+	in, err := k.input(ctx, view, step)
 	if err != nil {
 		return p, err
 	}
@@ -70,13 +63,41 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	return m.Pass, err
 }
 
+// input reads the sources of a pass. After the first one, where no model is waited for, the messages of the next leaves are read with it.
+func (k *compaction) input(ctx context.Context, view *contextView, step window.Step) (in *summaryInput, err error) {
+	chosen := view.oldest[step.Lo:step.Hi]
+	more := step.Kind == window.Leaf && len(k.result.Passes)+len(k.made) > 0
+	if more && k.compactor.opts.LLM == nil {
+		if from, to := chosen[0].Position, chosen[len(chosen)-1].Position; !view.hasSaid(from, to) {
+			to = max(to, view.reach(step.Lo, together*k.policy.LeafChunkTokens))
+			err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
+				view.said, err = messagesSaid(ctx, c, k.v.ID, from, to)
+				return err
+			})
+		}
+		in = k.compactor.leafInput(k.v, view.said, chosen)
+	} else {
+		err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
+			in, err = k.compactor.summaryInput(ctx, c, k.v, chosen)
+			if err != nil || k.compactor.opts.LLM == nil { // sentences are picked without regard to what came before
+				return err
+			}
+			return in.readPrevious(ctx, c, view.oldest, step.Previous)
+		})
+	}
+	if err == nil && more {
+		in.until = view.reach(step.Lo, ahead*k.policy.LeafChunkTokens)
+	}
+	return in, err
+}
+
 // summaryInput is what a summary is made from.
 type summaryInput struct {
 	conversation *conversation.Conversation
 	kind         window.Kind
 	depth        int // of the summary to make
 	sources      []Source
-	docNos       []int32 // of the messages from the first source to the last, also of those that are no sources
+	until        int // seq up to which the next passes will have sources, as far as that is known
 	passages     []extract.Passage
 	stored       int // tokens of the sources as the context has them
 	previous     string
