@@ -41,11 +41,11 @@ func (k *compaction) write(ctx context.Context) error {
 		var summaries []*Summary
 		var documents []*index.Document
 		var places []window.Item
+		if err := remove(ctx, tx, k.v.ID, made); err != nil {
+			return err
+		}
 		for _, m := range made {
 			if err := m.in.unchanged(ctx, tx.Conn); err != nil {
-				return err
-			}
-			if err := remove(ctx, tx, k.v.ID, m.items); err != nil {
 				return err
 			}
 			summaries, documents, places = append(summaries, m.summary), append(documents, m.document), append(places, m.summary.item())
@@ -92,28 +92,33 @@ func (k *compaction) record(tx *duck.Write, made []*madePass, said int) error {
 	return tx.AppendRows("compactions", rows)
 }
 
-// remove takes items out of the context, if they still stand there, nothing stands between them, and none has become longer.
-// Errors: ErrConflict.
-func remove(ctx context.Context, tx *duck.Write, conversationID string, items []window.Item) error {
-	from, to := items[0].Position, items[len(items)-1].Position
-	n := 0
-	err := tx.Each(ctx, "context_range", func(rows *sql.Rows) error {
-		var position, tokens int
-		var ref string
-		if err := rows.Scan(&position, &ref, &tokens); err != nil {
-			return err
-		}
-		if n >= len(items) || items[n].Position != position || items[n].Ref != ref || items[n].Tokens != tokens {
-			return fmt.Errorf("%w: the context changed at position %d", fault.ErrConflict, position)
-		}
-		n++
-		return nil
-	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to)))
+// remove takes what passes replace out of the context, if all of it stands there still, nothing stands between the items of a pass, and none has become
+// longer. The passes are in the order of the context. Errors: ErrConflict.
+func remove(ctx context.Context, tx *duck.Write, conversationID string, made []*madePass) error {
+	first, last := made[0].items, made[len(made)-1].items
+	stand, err := duck.List(ctx, tx.Conn, "context_range", func(rows *sql.Rows, i *window.Item) error {
+		return rows.Scan(&i.Position, &i.Ref, &i.Tokens)
+	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(first[0].Position)), sql.Named("to", int64(last[len(last)-1].Position)))
 	if err != nil {
 		return err
 	}
-	if n != len(items) {
-		return fmt.Errorf("%w: %d of %d items left the context", fault.ErrConflict, len(items)-n, len(items))
+	for _, m := range made {
+		from, to := m.items[0].Position, m.items[len(m.items)-1].Position
+		for len(stand) > 0 && stand[0].Position < from {
+			stand = stand[1:]
+		}
+		for n, was := range m.items {
+			if len(stand) == 0 {
+				return fmt.Errorf("%w: %d of %d items left the context", fault.ErrConflict, len(m.items)-n, len(m.items))
+			}
+			if is := stand[0]; is.Position != was.Position || is.Ref != was.Ref || is.Tokens != was.Tokens {
+				return fmt.Errorf("%w: the context changed at position %d", fault.ErrConflict, is.Position)
+			}
+			stand = stand[1:]
+		}
+		if err := conversation.RemoveItems(ctx, tx, conversationID, from, to); err != nil {
+			return err
+		}
 	}
-	return conversation.RemoveItems(ctx, tx, conversationID, from, to)
+	return nil
 }

@@ -148,21 +148,17 @@ WHERE m.conversation_id = $conversation_id AND m.seq < $before
 ORDER BY m.seq;
 
 -- name: term_rarity
--- How rare the words of messages are, from one seq of a conversation to another, among all messages of the file; and which of those messages have each, as
--- their seqs in one text: as rows they would take three times as long.
+-- How rare the words of messages are, from one seq of a conversation to another, among all messages of the file; and which of those messages have each, their
+-- seqs in one text.
 WITH documents AS (
     SELECT doc_no, seq FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ),
 said AS MATERIALIZED (
-    SELECT term_no, string_agg(seq, ' ') AS seqs
-    FROM postings JOIN documents USING (doc_no)
-    WHERE doc_no BETWEEN (SELECT min(doc_no) FROM documents) AND (SELECT max(doc_no) FROM documents)
-    GROUP BY term_no
+    SELECT term_no, string_agg(seq, ' ') AS seqs FROM postings JOIN documents USING (doc_no) GROUP BY term_no
 ),
 counted AS (
     SELECT term_no, count(*) AS documents FROM postings
-    WHERE kind = 'message'::document_kind AND term_no IN (SELECT term_no FROM said)
-    GROUP BY term_no
+    WHERE kind = 'message'::document_kind AND term_no IN (SELECT term_no FROM said) GROUP BY term_no
 )
 SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'::document_kind), c.documents), s.seqs
 FROM counted AS c
