@@ -21,13 +21,13 @@ import (
 // written with the next ones. It gives the tokens of the context before and after, and the id of the summary, if it is one.
 func (k *compaction) pass(ctx context.Context, view *contextView, step window.Step) (p Pass, err error) {
 	p.TokensBefore, p.TokensAfter = view.tokens, view.tokens
-	if step.Kind == window.Condensed { // of summaries that are in the file
+	chosen := view.oldest[step.Lo:step.Hi]
+	if k.isUnwritten(chosen) { // summaries are condensed as they are in the file
 		if err := k.write(ctx); err != nil {
 			return p, err
 		}
 	}
 	started := k.compactor.file.Now()
-	chosen := view.oldest[step.Lo:step.Hi]
 	in, err := k.input(ctx, view, step)
 	if err != nil {
 		return p, err
@@ -56,7 +56,7 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	p.SummaryID, p.Kind, p.Depth, p.Level, p.Fallback, p.Items = s.ID, s.Kind, s.Depth, s.Level, s.Fallback, len(chosen)
 	m := &madePass{Pass: p, items: chosen, in: in, summary: s, document: k.compactor.DescribeSummary(ctx, s), calls: made.calls, started: started}
 	k.made = append(k.made, m)
-	if k.compactor.opts.LLM == nil && step.Kind == window.Leaf && k.known != nil && len(k.made) < together {
+	if k.compactor.opts.LLM == nil && k.known != nil && len(k.made) < together {
 		return p, nil
 	}
 	err = k.write(ctx)

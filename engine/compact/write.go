@@ -1,10 +1,12 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -15,8 +17,8 @@ import (
 	"github.com/mallardmem/mallard/engine/window"
 )
 
-// together is how many leaves are written in one transaction at most where no model is waited for: a transaction takes as long as a leaf takes to make.
-const together = 8
+// together is how many summaries are written in one transaction at most where no model is waited for: a transaction takes as long as a leaf takes to make.
+const together = 16
 
 // madePass is a pass whose summary is made and not written yet.
 type madePass struct {
@@ -27,6 +29,13 @@ type madePass struct {
 	document *index.Document
 	calls    int
 	started  time.Time
+}
+
+// isUnwritten reports whether one of these items is a summary that is made and not written yet.
+func (k *compaction) isUnwritten(items []window.Item) bool {
+	return slices.ContainsFunc(k.made, func(m *madePass) bool {
+		return slices.ContainsFunc(items, func(i window.Item) bool { return i.Ref == m.summary.ID })
+	})
 }
 
 // write puts what was made into the file, all of it in one transaction or nothing, and notes it in the result. What was said meanwhile is in the tokens
@@ -93,8 +102,9 @@ func (k *compaction) record(tx *duck.Write, made []*madePass, said int) error {
 }
 
 // remove takes what passes replace out of the context, if all of it stands there still, nothing stands between the items of a pass, and none has become
-// longer. The passes are in the order of the context. Errors: ErrConflict.
+// longer. Errors: ErrConflict.
 func remove(ctx context.Context, tx *duck.Write, conversationID string, made []*madePass) error {
+	made = slices.SortedFunc(slices.Values(made), func(a, b *madePass) int { return cmp.Compare(a.items[0].Position, b.items[0].Position) })
 	first, last := made[0].items, made[len(made)-1].items
 	stand, err := duck.List(ctx, tx.Conn, "context_range", func(rows *sql.Rows, i *window.Item) error {
 		return rows.Scan(&i.Position, &i.Ref, &i.Tokens)
