@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -184,6 +185,8 @@ type compaction struct {
 	sweeping  *window.Sweep
 	written   window.Sweep // sweeping as it was at the last write, to go back to
 	rarity    rarities
+
+	describing sync.WaitGroup // documents of what was made
 }
 
 // So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more. What passes have used up
@@ -314,7 +317,7 @@ const mostConflicts = 5
 
 // sweep makes the passes that the sweep plans.
 func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
-	defer func() { k.made = nil; k.compactor.remember(k.v.ID, sweep.Vain()) }()
+	defer func() { k.made = nil; k.describing.Wait(); k.compactor.remember(k.v.ID, sweep.Vain()) }()
 	k.sweeping = sweep
 	for conflicts := 0; ; {
 		if len(k.made) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text/extract"
@@ -54,13 +55,20 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	k.known = view.after(step.Lo, step.Hi, s.item())
 	p.TokensAfter += s.Tokens - window.Tokens(chosen)
 	p.SummaryID, p.Kind, p.Depth, p.Level, p.Fallback, p.Items = s.ID, s.Kind, s.Depth, s.Level, s.Fallback, len(chosen)
-	m := &madePass{Pass: p, items: chosen, in: in, summary: s, document: k.compactor.DescribeSummary(ctx, s), calls: made.calls, started: started}
+	m := &madePass{Pass: p, items: chosen, in: in, summary: s, document: k.describe(ctx, s), calls: made.calls, started: started}
 	k.made = append(k.made, m)
 	if k.compactor.opts.LLM == nil && k.known != nil && len(k.made) < together {
 		return p, nil
 	}
 	err = k.write(ctx)
 	return m.Pass, err
+}
+
+// describe makes the document of a summary while the next one is made.
+func (k *compaction) describe(ctx context.Context, s *Summary) <-chan *index.Document {
+	document := make(chan *index.Document, 1)
+	k.describing.Go(func() { document <- k.compactor.DescribeSummary(ctx, s) })
+	return document
 }
 
 // input reads the sources of a pass. After the first one, where no model is waited for, the messages of the next leaves are read with it.

@@ -26,7 +26,7 @@ type madePass struct {
 	items    []window.Item // that it stands for
 	in       *summaryInput
 	summary  *Summary
-	document *index.Document
+	document <-chan *index.Document
 	calls    int
 	started  time.Time
 }
@@ -45,10 +45,13 @@ func (k *compaction) write(ctx context.Context) error {
 	if k.made = nil; len(made) == 0 {
 		return nil
 	}
+	var documents []*index.Document
+	for _, m := range made {
+		documents = append(documents, <-m.document)
+	}
 	var items, tokens, said int
 	err := k.compactor.file.Write(ctx, "write summary", func(tx *duck.Write) (err error) {
 		var summaries []*Summary
-		var documents []*index.Document
 		var places []window.Item
 		if err := remove(ctx, tx, k.v.ID, made); err != nil {
 			return err
@@ -57,7 +60,7 @@ func (k *compaction) write(ctx context.Context) error {
 			if err := m.in.unchanged(ctx, tx.Conn); err != nil {
 				return err
 			}
-			summaries, documents, places = append(summaries, m.summary), append(documents, m.document), append(places, m.summary.item())
+			summaries, places = append(summaries, m.summary), append(places, m.summary.item())
 		}
 		if err := k.compactor.insertSummaries(ctx, tx, k.v, summaries, documents); err != nil {
 			return err
