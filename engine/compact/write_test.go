@@ -30,41 +30,52 @@ func harbour(t *testing.T, progress func(e *engine.Engine, ids []string, made in
 	return e
 }
 
-// TestChangedBeforeItIsWritten: a message may be said, and one that a leaf has read already may become longer, before the leaf is written. The leaf is
-// made anew then; what the passes say adds up to what the context has in the end.
+// TestChangedBeforeItIsWritten: a message may be said, and one that was read already may become longer, before the leaf of it is written. The leaf is made
+// anew then, of what the message says now; what the passes say adds up to what the context has in the end.
 func TestChangedBeforeItIsWritten(t *testing.T) {
 	t.Parallel()
-	done := map[int]bool{}
-	e := harbour(t, func(e *engine.Engine, ids []string, made int) {
-		if done[made] {
-			return
-		}
-		done[made] = true
-		switch made {
-		case 3, 16:
-			enginetest.Say(t, e, "talk", 10)
-		case 12:
-			enginetest.AddBlocks(t, e, conversation.AddBlocksRequest{Conversation: "talk", MessageID: ids[104], Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "The zeppelin came late."}}})
-		}
-	})
-	c := enginetest.Compact(t, e, compact.Request{Force: true})
-	sources := enginetest.Rows(t, e, "SELECT sum(messages), sum(source_tokens) FROM summaries WHERE depth = 0")
-	said := enginetest.Rows(t, e, "SELECT count(*), sum(tokens) FROM messages WHERE seq <= (SELECT max(seq) - 2 FROM messages)")
-	if fmt.Sprint(sources) != fmt.Sprint(said) {
-		t.Errorf("leaves stand for %v messages and tokens, want %v", sources, said)
+	for _, test := range []struct {
+		what   string
+		made   int // leaves, when it becomes longer
+		longer int // message
+	}{
+		{"in a leaf that is made", 12, 104},
+		{"in one that is still to be made", 2, 30},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			done := map[int]bool{}
+			e := harbour(t, func(e *engine.Engine, ids []string, made int) {
+				if done[made] {
+					return
+				}
+				done[made] = true
+				switch made {
+				case 3, 16:
+					enginetest.Say(t, e, "talk", 10)
+				case test.made:
+					enginetest.AddBlocks(t, e, conversation.AddBlocksRequest{Conversation: "talk", MessageID: ids[test.longer], Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "The zeppelin came late."}}})
+				}
+			})
+			c := enginetest.Compact(t, e, compact.Request{Force: true})
+			sources := enginetest.Rows(t, e, "SELECT sum(messages), sum(source_tokens) FROM summaries WHERE depth = 0")
+			said := enginetest.Rows(t, e, "SELECT count(*), sum(tokens) FROM messages WHERE seq <= (SELECT max(seq) - 2 FROM messages)")
+			if fmt.Sprint(sources) != fmt.Sprint(said) {
+				t.Errorf("leaves stand for %v messages and tokens, want %v", sources, said)
+			}
+			kept := enginetest.Rows(t, e, "SELECT count(*), sum(tokens_before - tokens_after) FROM compactions")
+			saved := 0
+			for _, p := range c.Passes {
+				saved += p.TokensBefore - p.TokensAfter
+			}
+			if want := [][]any{{len(c.Passes), saved}}; fmt.Sprint(kept) != fmt.Sprint(want) {
+				t.Errorf("%v passes and tokens saved are recorded, want %v", kept, want)
+			}
+			if last := c.Passes[len(c.Passes)-1]; last.TokensAfter != c.TokensAfter {
+				t.Errorf("the last pass ends with %d tokens, the compaction with %d", last.TokensAfter, c.TokensAfter)
+			}
+			enginetest.Check(t, e)
+		})
 	}
-	kept := enginetest.Rows(t, e, "SELECT count(*), sum(tokens_before - tokens_after) FROM compactions")
-	saved := 0
-	for _, p := range c.Passes {
-		saved += p.TokensBefore - p.TokensAfter
-	}
-	if want := [][]any{{len(c.Passes), saved}}; fmt.Sprint(kept) != fmt.Sprint(want) {
-		t.Errorf("%v passes and tokens saved are recorded, want %v", kept, want)
-	}
-	if last := c.Passes[len(c.Passes)-1]; last.TokensAfter != c.TokensAfter {
-		t.Errorf("the last pass ends with %d tokens, the compaction with %d", last.TokensAfter, c.TokensAfter)
-	}
-	enginetest.Check(t, e)
 }
 
 // TestGivenUpBeforeItIsWritten: leaves that were made when a caller gives up are written.
