@@ -23,7 +23,7 @@ import (
 func (k *compaction) pass(ctx context.Context, view *contextView, step window.Step) (p Pass, err error) {
 	p.TokensBefore, p.TokensAfter = view.tokens, view.tokens
 	chosen := view.oldest[step.Lo:step.Hi]
-	if k.isUnwritten(chosen) { // summaries are condensed as they are in the file
+	if !k.isBehind(chosen) { // what is made may be among the sources, and is written in the order of the context
 		if err := k.write(ctx); err != nil {
 			return p, err
 		}

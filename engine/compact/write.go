@@ -1,12 +1,10 @@
 package compact
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -31,11 +29,13 @@ type madePass struct {
 	started  time.Time
 }
 
-// isUnwritten reports whether one of these items is a summary that is made and not written yet.
-func (k *compaction) isUnwritten(items []window.Item) bool {
-	return slices.ContainsFunc(k.made, func(m *madePass) bool {
-		return slices.ContainsFunc(items, func(i window.Item) bool { return i.Ref == m.summary.ID })
-	})
+// isBehind reports whether items stand behind all that is made and not written yet.
+func (k *compaction) isBehind(items []window.Item) bool {
+	if len(k.made) == 0 {
+		return true
+	}
+	last := k.made[len(k.made)-1].items
+	return items[0].Position > last[len(last)-1].Position
 }
 
 // write puts what was made into the file, all of it in one transaction or nothing, and notes it in the result. What was said meanwhile is in the tokens
@@ -105,9 +105,8 @@ func (k *compaction) record(tx *duck.Write, made []*madePass, said int) error {
 }
 
 // remove takes what passes replace out of the context, if all of it stands there still, nothing stands between the items of a pass, and none has become
-// longer. Errors: ErrConflict.
+// longer. The passes are in the order of the context. Errors: ErrConflict.
 func remove(ctx context.Context, tx *duck.Write, conversationID string, made []*madePass) error {
-	made = slices.SortedFunc(slices.Values(made), func(a, b *madePass) int { return cmp.Compare(a.items[0].Position, b.items[0].Position) })
 	first, last := made[0].items, made[len(made)-1].items
 	stand, err := duck.List(ctx, tx.Conn, "context_range", func(rows *sql.Rows, i *window.Item) error {
 		return rows.Scan(&i.Position, &i.Ref, &i.Tokens)
