@@ -9,15 +9,16 @@ import (
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // harbour is a talk of 400 messages of which twelve make a leaf, in a file without a model. Progress is told of each leaf that is made, and most of these are
 // not written yet.
-func harbour(t *testing.T, progress func(e *engine.Engine, ids []string, made int)) *engine.Engine {
+func harbour(t *testing.T, progress func(e *engine.Engine, ids []string, made int), change ...func(*setup.Conversation)) *engine.Engine {
 	t.Helper()
 	var e *engine.Engine
 	var ids []string
-	e = enginetest.Open(t, engine.Options{Conversation: enginetest.Small(2, 300), Progress: func(what string, made, _ int) {
+	e = enginetest.Open(t, engine.Options{Conversation: enginetest.Small(2, 300, change...), Progress: func(what string, made, _ int) {
 		if what == "summaries" {
 			progress(e, ids, made)
 		}
@@ -76,6 +77,17 @@ func TestChangedBeforeItIsWritten(t *testing.T) {
 			enginetest.Check(t, e)
 		})
 	}
+}
+
+// TestCondensedBeforeItIsWritten: summaries are condensed of those that were just made, and written with them.
+func TestCondensedBeforeItIsWritten(t *testing.T) {
+	t.Parallel()
+	e := harbour(t, func(*engine.Engine, []string, int) {}, enginetest.Fanouts(2, 60))
+	enginetest.Compact(t, e, compact.Request{Force: true})
+	if deepest := enginetest.Rows(t, e, "SELECT max(depth) FROM summaries")[0][0]; fmt.Sprint(deepest) != "3" {
+		t.Errorf("the deepest summary is of depth %v, want 3", deepest)
+	}
+	enginetest.Check(t, e)
 }
 
 // TestGivenUpBeforeItIsWritten: leaves that were made when a caller gives up are written.
