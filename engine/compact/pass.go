@@ -75,9 +75,15 @@ func (k *compaction) describe(ctx context.Context, s *Summary) <-chan *index.Doc
 func (k *compaction) input(ctx context.Context, view *contextView, step window.Step) (in *summaryInput, err error) {
 	chosen := view.oldest[step.Lo:step.Hi]
 	more := step.Kind == window.Leaf && len(k.result.Passes)+len(k.made) > 0
+	reach := func(leaves int) int { // of so many, as far as they may be made
+		if k.policy.MaxPasses > 0 {
+			leaves = min(leaves, k.policy.MaxPasses-k.sweeping.Passes())
+		}
+		return view.reach(step.Lo, leaves*k.policy.LeafChunkTokens)
+	}
 	if more && k.compactor.opts.LLM == nil {
 		if from, to := chosen[0].Position, chosen[len(chosen)-1].Position; !view.hasSaid(from, to) {
-			to = max(to, view.reach(step.Lo, together*k.policy.LeafChunkTokens))
+			to = max(to, reach(together))
 			err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
 				view.said, err = messagesSaid(ctx, c, k.v.ID, from, to)
 				return err
@@ -94,7 +100,7 @@ func (k *compaction) input(ctx context.Context, view *contextView, step window.S
 		})
 	}
 	if err == nil && more {
-		in.until = view.reach(step.Lo, ahead*k.policy.LeafChunkTokens)
+		in.until = reach(ahead)
 	}
 	return in, err
 }

@@ -57,11 +57,3 @@ SELECT seq, type, CASE WHEN kind = 'file' THEN text END, tool, input, output, is
 FROM parts
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ORDER BY seq, ordinal;
-
--- name: message_range
--- Messages of a conversation from one seq to another.
-SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at
-FROM messages
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
-ORDER BY seq;
