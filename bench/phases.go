@@ -19,7 +19,11 @@ const (
 	loadBatch = 10_000 // memories made at a time, so that their texts don't count as the engine's memory
 	warmUps   = 5      // recalls before those that count; they prepare the statements
 
-	noResident    = -1      // no resident index: the file answers
+	noResident = -1 // no resident index: the file answers
+	// askedFor is how long a sort of questions is asked at most, once askedLeast are answered: of a million memories SQL asks for a long time.
+	askedFor   = 15 * time.Second
+	askedLeast = 10
+
 	residentWhole = 1 << 20 // megabytes for the resident index: however many memories there are, it may hold all of them
 )
 
@@ -138,13 +142,16 @@ func (r *phaseRun) with(ctx context.Context, residentMB int, do func(*engine.Eng
 
 // agreement is the share of questions that have the same hits in the same order in both, of those that both were asked.
 func agreement(a, b [][]string) float64 {
-	agreeing := 0
+	asked, agreeing := 0, 0
 	for i, ids := range a {
-		if slices.Equal(ids, b[i]) {
+		if ids == nil || b[i] == nil {
+			continue
+		}
+		if asked++; slices.Equal(ids, b[i]) {
 			agreeing++
 		}
 	}
-	return float64(agreeing) / float64(len(a))
+	return float64(agreeing) / float64(asked)
 }
 
 // awaitResident asks until the resident index answers.
@@ -231,10 +238,12 @@ func (r *phaseRun) vector(i int) recall.Query {
 	return recall.Query{Text: text, Mode: recall.VectorMode}
 }
 
-// recalls asks one sort of questions, notes the middle and the slowest hundredth, and gives the ids of the hits of each.
-func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) recall.Query, p50, p99 *float64) (hits [][]string, err error) {
-	times := make([]time.Duration, 0, r.config.Queries)
-	for i := -warmUps; i < r.config.Queries; i++ {
+// recalls asks one sort of questions, notes the middle and the slowest hundredth, and gives the ids of the hits of each; nil of those for which there was
+// no time.
+func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) recall.Query, p50, p99 *float64) ([][]string, error) {
+	times, hits := make([]time.Duration, 0, r.config.Queries), make([][]string, r.config.Queries)
+	until := time.Now().Add(askedFor)
+	for i := -warmUps; i < r.config.Queries && (i < askedLeast || time.Now().Before(until)); i++ {
 		began := time.Now()
 		result, err := e.Recall(ctx, query(i+warmUps))
 		took := time.Since(began)
@@ -246,7 +255,7 @@ func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, q
 			for n, h := range result.Hits {
 				ids[n] = h.ID
 			}
-			times, hits = append(times, took), append(hits, ids)
+			times, hits[i] = append(times, took), ids
 			r.config.Progress(name, i+1, r.config.Queries)
 		}
 	}
