@@ -26,6 +26,8 @@ type LocomoConfig struct {
 	Scale int
 	// Sets are the weights that rank; RunLocomo uses the first. Default one, recall.TranscriptWeights.
 	Sets []WeightSet
+	// BySQL has the file's SQL find what is asked for. Without it the questions wait for the resident index, which may take as much memory as it needs.
+	BySQL bool
 	// Queries is how many recalls of each sort are timed, at most as many as there are questions. Default 200.
 	Queries int
 	// Save gets an Answer per scored question, as JSON Lines; of RunLocomo only. Nil: none.

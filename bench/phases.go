@@ -18,6 +18,13 @@ const (
 	megabyte  = 1 << 20
 	loadBatch = 10_000 // memories made at a time, so that their texts don't count as the engine's memory
 	warmUps   = 5      // recalls before those that count; they prepare the statements
+
+	noResident = -1 // no resident index: the file answers
+	// askedFor is how long a sort of questions is asked at most, once askedLeast are answered: of a million memories SQL asks for a long time.
+	askedFor   = 15 * time.Second
+	askedLeast = 10
+
+	residentWhole = 1 << 20 // megabytes for the resident index: however many memories there are, it may hold all of them
 )
 
 // phaseRun is one phase on its way.
@@ -25,6 +32,7 @@ type phaseRun struct {
 	config RecallConfig
 	corpus *corpus
 	file   string
+	aside  int // memories written beside readers
 	report RecallReport
 }
 
@@ -77,69 +85,80 @@ func (r *phaseRun) load(ctx context.Context) error {
 	return err
 }
 
-// measure opens a closed file, recalls in both ways, writes live, and recalls from an index that now has a part in the order of writing.
+// measure opens a closed file and recalls by its SQL; then by the resident index, from which it also writes live and recalls from postings that have a
+// part in the order of writing; that part again by SQL.
 func (r *phaseRun) measure(ctx context.Context) error {
 	p := &r.report
-	e, took, err := r.openWith(ctx, engine.Options{ResidentMB: -1})
+	var bySQL, byResident RecallTimes
+	var answers [2][][]string
+	err := r.with(ctx, noResident, func(e *engine.Engine) (err error) {
+		first, err := r.recall(ctx, e, r.hybrid(0))
+		if err != nil {
+			return err
+		}
+		p.HybridFirst = milliseconds(first)
+		answers[0], err = r.allSorts(ctx, e, &bySQL)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer e.Close()
-	p.OpenMs = took
-	first, err := r.recall(ctx, e, r.hybrid(0))
+	err = r.with(ctx, residentWhole, func(e *engine.Engine) (err error) {
+		if err := r.awaitResident(ctx, e); err != nil {
+			return err
+		}
+		if answers[1], err = r.allSorts(ctx, e, &byResident); err != nil {
+			return err
+		}
+		if err := r.remembers(ctx, e); err != nil {
+			return err
+		}
+		return r.afterWrites(ctx, e, &byResident)
+	})
 	if err != nil {
 		return err
 	}
-	p.HybridFirst = milliseconds(first)
-	inFile, err := r.allSorts(ctx, e, &p.InFile)
+	if err := r.with(ctx, noResident, func(e *engine.Engine) error { return r.afterWrites(ctx, e, &bySQL) }); err != nil {
+		return err
+	}
+	p.RecallTimes, p.ResidentTimes, p.SQLTimes = byResident, ResidentTimes(byResident), SQLTimes(bySQL)
+	p.Agreement = agreement(answers[0], answers[1])
+	p.PeakMB, err = peakMemory()
+	return err
+}
+
+// with opens the file with so much memory for a resident index, and closes it after do. The first open is the one that is reported.
+func (r *phaseRun) with(ctx context.Context, residentMB int, do func(*engine.Engine) error) (err error) {
+	e, took, err := r.openWith(ctx, engine.Options{ResidentMB: residentMB})
 	if err != nil {
 		return err
 	}
-	if err := e.Close(); err != nil {
-		return err
+	defer func() { err = errors.Join(err, e.Close()) }()
+	if r.report.OpenMs == 0 {
+		r.report.OpenMs = took
 	}
-	if e, _, err = r.open(ctx); err != nil {
-		return err
-	}
-	defer e.Close()
-	if err := r.awaitResident(ctx, e); err != nil {
-		return err
-	}
-	resident, err := r.allSorts(ctx, e, &p.RecallTimes)
-	if err != nil {
-		return err
-	}
-	agreeing := 0
-	for i, ids := range resident {
-		if slices.Equal(ids, inFile[i]) {
+	return do(e)
+}
+
+// agreement is the share of questions that have the same hits in the same order in both, of those that both were asked.
+func agreement(a, b [][]string) float64 {
+	asked, agreeing := 0, 0
+	for i, ids := range a {
+		if ids == nil || b[i] == nil {
+			continue
+		}
+		if asked++; slices.Equal(ids, b[i]) {
 			agreeing++
 		}
 	}
-	p.Agreement = float64(agreeing) / float64(len(resident))
-	if err := r.remembers(ctx, e); err != nil {
-		return err
-	}
-	if _, err := r.recalls(ctx, e, "lexical recalls after live writes", r.lexical, &p.LexicalUnclusteredP50, &p.LexicalUnclusteredP99); err != nil {
-		return err
-	}
-	if p.PeakMB, err = peakMemory(); err != nil {
-		return err
-	}
-	return e.Close()
+	return float64(agreeing) / float64(asked)
 }
 
 // awaitResident asks until the resident index answers.
 func (r *phaseRun) awaitResident(ctx context.Context, e *engine.Engine) error {
 	began := time.Now()
-	for {
-		result, err := e.Recall(ctx, recall.Query{Text: "ready?", Mode: recall.LexicalMode})
-		if err != nil {
-			return err
-		}
-		if result.Trace.Resident {
-			break
-		}
-		time.Sleep(time.Millisecond)
+	if err := untilResident(ctx, e); err != nil {
+		return err
 	}
 	r.report.ResidentReadyMs = milliseconds(time.Since(began))
 	stats, err := e.Stats(ctx)
@@ -148,6 +167,17 @@ func (r *phaseRun) awaitResident(ctx context.Context, e *engine.Engine) error {
 	}
 	r.report.ResidentMB = float64(stats.Resident.Bytes) / megabyte
 	return nil
+}
+
+// untilResident asks, which has the resident index made, until that answers.
+func untilResident(ctx context.Context, e *engine.Engine) error {
+	for {
+		result, err := e.Recall(ctx, recall.Query{Text: "ready?", Mode: recall.LexicalMode})
+		if err != nil || result.Trace.Resident {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // allSorts asks all sorts of questions and gives the ids of the hits of each.
@@ -170,6 +200,14 @@ func (r *phaseRun) allSorts(ctx context.Context, e *engine.Engine, t *RecallTime
 		hits = append(hits, found...)
 	}
 	return hits, nil
+}
+
+// afterWrites asks what is asked after the single writes.
+func (r *phaseRun) afterWrites(ctx context.Context, e *engine.Engine, t *RecallTimes) error {
+	if _, err := r.recalls(ctx, e, "lexical recalls after live writes", r.lexical, &t.LexicalUnclusteredP50, &t.LexicalUnclusteredP99); err != nil {
+		return err
+	}
+	return r.readers(ctx, e, t)
 }
 
 func (r *phaseRun) question(i int) (text, scope string) {
@@ -200,10 +238,12 @@ func (r *phaseRun) vector(i int) recall.Query {
 	return recall.Query{Text: text, Mode: recall.VectorMode}
 }
 
-// recalls asks one sort of questions, notes the middle and the slowest hundredth, and gives the ids of the hits of each.
-func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) recall.Query, p50, p99 *float64) (hits [][]string, err error) {
-	times := make([]time.Duration, 0, r.config.Queries)
-	for i := -warmUps; i < r.config.Queries; i++ {
+// recalls asks one sort of questions, notes the middle and the slowest hundredth, and gives the ids of the hits of each; nil of those for which there was
+// no time.
+func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, query func(i int) recall.Query, p50, p99 *float64) ([][]string, error) {
+	times, hits := make([]time.Duration, 0, r.config.Queries), make([][]string, r.config.Queries)
+	until := time.Now().Add(askedFor)
+	for i := -warmUps; i < r.config.Queries && (i < askedLeast || time.Now().Before(until)); i++ {
 		began := time.Now()
 		result, err := e.Recall(ctx, query(i+warmUps))
 		took := time.Since(began)
@@ -215,7 +255,7 @@ func (r *phaseRun) recalls(ctx context.Context, e *engine.Engine, name string, q
 			for n, h := range result.Hits {
 				ids[n] = h.ID
 			}
-			times, hits = append(times, took), append(hits, ids)
+			times, hits[i] = append(times, took), ids
 			r.config.Progress(name, i+1, r.config.Queries)
 		}
 	}

@@ -47,14 +47,25 @@ func TestRunRecall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := reflect.ValueOf(*report)
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Name
-		if _, err := os.Stat("/proc/self/status"); err != nil && strings.HasSuffix(name, "PeakMB") {
+	content, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var measured map[string]any // what is zero is left out
+	if err := json.Unmarshal(content, &measured); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range keys(reflect.TypeFor[bench.RecallReport]()) {
+		if _, err := os.Stat("/proc/self/status"); err != nil && strings.HasSuffix(name, "peak_mb") {
 			continue // this system does not tell
 		}
-		if v.Field(i).IsZero() {
+		if _, ok := measured[name]; !ok {
 			t.Errorf("%s was not measured", name)
+		}
+	}
+	for _, name := range keys(reflect.TypeFor[bench.RecallTimes]()) {
+		if measured[name] != measured[name+"_resident"] || measured[name+"_sql"] == nil {
+			t.Errorf("%s: %v, by the resident index %v, by SQL %v", name, measured[name], measured[name+"_resident"], measured[name+"_sql"])
 		}
 	}
 	if report.Memories != 300 || report.Dims != 16 {
@@ -63,17 +74,34 @@ func TestRunRecall(t *testing.T) {
 	if want := report.FileMB * (1 << 20) / 300; report.BytesPerMemory != want {
 		t.Errorf("%v bytes per memory, want %v", report.BytesPerMemory, want)
 	}
-	if report.HybridP50 > report.HybridP99 || report.RememberP99 > report.RememberMax {
+	if report.RecallTimes.HybridP50 > report.RecallTimes.HybridP99 || report.RememberP99 > report.RememberMax {
 		t.Errorf("percentiles out of order: %+v", report)
 	}
 	left, err := os.ReadDir(config.Folder)
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+	if report.Agreement != 1 {
+		t.Errorf("both ways agree on %v of the questions", report.Agreement)
+	}
 	var text strings.Builder
 	if err := report.WriteText(&text); err != nil || !strings.Contains(text.String(), "300 memories, bench-clusters-16") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
+}
+
+// keys are those of a report in JSON, in their order.
+func keys(report reflect.Type) (names []string) {
+	for i := range report.NumField() {
+		field := report.Field(i)
+		if field.Anonymous {
+			names = append(names, keys(field.Type)...)
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }
 
 func TestRunRecallRefuses(t *testing.T) {

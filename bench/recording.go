@@ -62,12 +62,21 @@ func record(ctx context.Context, c LocomoConfig, do func(*recording) error) (err
 		return err
 	}
 	defer os.RemoveAll(folder)
-	if r.engine, err = engine.Open(ctx, filepath.Join(folder, "locomo.db"), engine.Options{Embedder: c.Embedder, Related: c.Related}); err != nil {
+	options := engine.Options{Embedder: c.Embedder, Related: c.Related, ResidentMB: residentWhole}
+	if c.BySQL {
+		options.ResidentMB = noResident
+	}
+	if r.engine, err = engine.Open(ctx, filepath.Join(folder, "locomo.db"), options); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.engine.Close()) }()
 	if err := r.appendAll(ctx); err != nil {
 		return err
+	}
+	if !c.BySQL {
+		if err := untilResident(ctx, r.engine); err != nil {
+			return err
+		}
 	}
 	return do(r)
 }

@@ -29,8 +29,8 @@ any@k: at least one piece of evidence is among the first k turns or sessions; al
 MRR@10: one over the rank of the first. A session ranks where its first turn does. In JSON all of them are 0 to 1.
 
 Times are of --queries recalls one after another, with the default limit, each within its conversation (recall_ms) and across
-all of them (recall_all_ms). --scale stores every conversation so many times, under other names and ids; the questions that are
-scored are about the first copy.
+all of them (recall_all_ms). The resident index answers, and is waited for; with --by-sql the file's SQL does. --scale stores
+every conversation so many times, under other names and ids; the questions that are scored are about the first copy.
 
 --weights is memory, transcript (the default) or a JSON file; what the file leaves out is as in transcript. Several sets are
 compared with the first: differences with a 95 % interval by paired bootstrap. --ablate compares the set with itself without one
@@ -84,6 +84,7 @@ conversation at a time and measures on it the set that is best on the others. JS
 	f.StringVar(&save, "save", "", "write how each question was answered to this file, as JSON Lines")
 	f.IntVar(&c.Scale, "scale", 1, "how often every conversation is stored, 1 to 1000")
 	f.IntVar(&c.Queries, "queries", 200, "recalls of each sort that are timed, at most one per question")
+	f.BoolVar(&c.BySQL, "by-sql", false, "find by the file's SQL, without the resident index")
 	f.StringSliceVar(&sets, "weights", []string{"transcript"}, "sets of weights, by name or as JSON files")
 	f.BoolVar(&ablate, "ablate", false, "compare with the weights without one signal at a time")
 	f.BoolVar(&folds, "folds", false, "choose among the weights on all conversations but one, and measure on that one")

@@ -20,6 +20,10 @@ func newBenchRecallCommand(a *app) *cobra.Command {
 		Long: `Recall fills a file with made-up memories that are shaped like real text, and measures recalls of each mode, single and bulk
 writes, opening after a close and after a kill, memory and file size. Each part runs in a process of its own.
 
+Every figure of recall is taken twice, of the resident index (keys that end in _resident) and of the file's SQL (_sql). Keys without either are what
+a user gets, those of the resident index. It is given as much memory as it takes (resident_mb): above the default of 512 MB a user has to set
+engine.Options.ResidentMB. Each sort of questions is asked --queries times, or as often as fifteen seconds allow.
+
 The vectors are of a model that costs next to nothing, with --dims dimensions; with --model they are of that model, and its time
 is part of every figure.`,
 		Example: `  memctl bench recall
