@@ -116,7 +116,7 @@ func (r *recording) appendAll(ctx context.Context) error {
 func (r *recording) append(ctx context.Context, t talk, name string) (ids []string, err error) {
 	messages := make([]conversation.Message, len(t.turns))
 	for i, v := range t.turns {
-		messages[i] = conversation.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
+		messages[i] = conversation.Message{Session: v.session, Role: v.role(), Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
 	}
 	began := time.Now()
 	appended, err := r.engine.Append(ctx, conversation.AppendRequest{Conversation: name, Scope: "custom:" + name, Messages: messages})

@@ -89,7 +89,7 @@ func (ix *Index) noteVector(d *Document) {
 func (ix *Index) NoteAll() { ix.residence.all = true }
 
 func (d *Document) resident() resident.Document {
-	return resident.Document{No: d.No, Kind: d.Kind, Scope: d.Scope, Conversation: d.ConversationID, Category: d.Category, Tier: d.Tier, Speaker: d.Speaker,
+	return resident.Document{No: d.No, Kind: d.Kind, Scope: d.Scope, Conversation: d.ConversationID, Category: d.Category, Tier: d.Tier, Speaker: d.Speaker, Role: d.Role,
 		SessionNo: d.Stand.SessionNo, Place: d.Stand.Place, CreatedAt: micros(d.CreatedAt), ValidFrom: micros(d.ValidFrom), InvalidatedAt: micros(d.InvalidatedAt),
 		Length: d.Words.length, Tells: d.tells, Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden,
 		Characters: d.characters, Noise: d.noise, Use: resident.Use{ValidUntil: micros(d.Use.ValidUntil), LastAccessedAt: micros(d.Use.LastAccessedAt),
@@ -331,7 +331,7 @@ var errTooLarge = errors.New("too large")
 func loadResident(ctx context.Context, c *duck.Conn, x *resident.Index, limit int64) error {
 	err := c.EachValue(ctx, sqlfiles.Query("resident_documents"), func(row []driver.Value) error {
 		l := values{row: row}
-		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(),
+		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(), Role: l.text(),
 			SessionNo: l.int32(), Place: l.int32(), CreatedAt: l.micros(), ValidFrom: l.micros(), InvalidatedAt: l.micros(), Length: l.float(), Tells: l.float(),
 			Asks: l.bool(), EndsAsking: l.bool(), Hidden: l.bool(), Characters: l.int32(), Noise: l.bool(),
 			Use: resident.Use{ValidUntil: l.micros(), Importance: l.double(), Confidence: l.double(), AccessCount: l.int32(), LastAccessedAt: l.micros(), TemporalType: l.text()}}

@@ -20,6 +20,7 @@ var signalColumns = []struct {
 	{"date", func(v *Candidate) *float64 { return v.DateScore }},
 	{"speaker", func(v *Candidate) *float64 { return v.SpeakerScore }},
 	{"reply", func(v *Candidate) *float64 { return v.ReplyScore }},
+	{"answered", func(v *Candidate) *float64 { return v.AnsweredScore }},
 	{"tells", func(v *Candidate) *float64 { return &v.Tells }},
 	{"asks", func(v *Candidate) *float64 {
 		asks := 0.0

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
@@ -30,12 +31,14 @@ type transcripts struct {
 type told struct {
 	kind                 kinds.Kind
 	id, conversation     string
-	scope, host, speaker string    // host: the host's session
+	scope, host, speaker string // host: the host's session
+	role                 string
 	said                 time.Time // or true from
 	created              time.Time
 	session, place       int // the session is numbered like its first document
 	tf                   map[string]float64
 	length, tells        float64
+	characters           float64
 	embedded             string
 	asks, endsAsking     bool
 }
@@ -62,13 +65,15 @@ func (k *transcripts) add(d *told, follows func(last *told) bool, source, writte
 			d.length += weight
 		}
 	}
-	d.tells = float64(k.analyzer.Tells(written))
+	if d.characters = float64(utf8.RuneCountInString(written)); d.role != "assistant" {
+		d.tells = float64(k.analyzer.Tells(written))
+	}
 	d.asks, d.endsAsking = strings.Contains(written, "?"), strings.HasSuffix(written, "?")
 	k.told = append(k.told, d)
 }
 
 func (k *transcripts) addMessage(conversation, id string, m conversation.Message) {
-	d := &told{kind: kinds.Message, id: id, conversation: conversation, scope: "global", host: m.Session, speaker: m.Speaker, said: m.SaidAt, created: m.SaidAt,
+	d := &told{kind: kinds.Message, id: id, conversation: conversation, scope: "global", host: m.Session, speaker: m.Speaker, role: cmp.Or(m.Role, "user"), said: m.SaidAt, created: m.SaidAt,
 		embedded: strings.TrimSpace(m.Text + " " + m.Caption)}
 	follows := func(last *told) bool { return last.host == m.Session && m.SaidAt.Sub(last.said).Abs() <= 6*time.Hour }
 	k.add(d, follows, "conversation "+conversation, m.Text, map[string]float64{m.Speaker + " \n " + m.SaidAt.Format("2 January 2006") + " \n " + m.Text + " \n " + m.Caption: 1})
@@ -232,11 +237,23 @@ func (r *reckoning) around(d *told) map[*told]float64 {
 		if other.session == d.session {
 			step := max(other.place-d.place, d.place-other.place)
 			if share := []float64{1, r.share("near", r.w.Near), r.share("far", r.w.Far), 0}[min(step, 3)]; share > 0 {
+				if step > 0 {
+					share *= r.part(d) * r.part(other)
+				}
 				found[other] = share
 			}
 		}
 	}
 	return found
+}
+
+// part is how much a document takes from its neighbours, and gives to them.
+func (r *reckoning) part(d *told) float64 {
+	half := r.share("near_length", r.w.NearLength)
+	if half == 0 {
+		return 1
+	}
+	return half / (half + d.characters)
 }
 
 // candidates are all that is eligible where that is little, else the best of each channel with their neighbours. A best that only

@@ -63,17 +63,19 @@ type Candidate struct {
 	DateScore    *float64   `json:"date_score,omitempty"`    // how well it fits the date in the query; nil: the query has none
 	SpeakerScore *float64   `json:"speaker_score,omitempty"` // 1 when said by the one speaker the query names; nil: it names none, or several
 	ReplyScore   *float64   `json:"reply_score,omitempty"`   // relevance of the question just before; nil: there is none
-	Tells        float64    `json:"tells"`                   // how much it tells of the one who says it
-	Asks         bool       `json:"asks"`                    // it ends with a question
-	Fused        float64    `json:"fused"`
-	Reranked     float64    `json:"reranked"`
-	Recency      float64    `json:"recency"`
-	Importance   float64    `json:"importance"`
-	LengthNorm   float64    `json:"length_norm"`
-	Composite    *float64   `json:"composite,omitempty"` // of the decay engine
-	Decayed      float64    `json:"decayed"`             // the final score
-	Deferred     bool       `json:"deferred"`            // too similar to a better one
-	Dropped      string     `json:"dropped,omitempty"`   // the stage that dropped it
+	// AnsweredScore is the relevance of the assistant's answer just after what a user says; nil: there is none.
+	AnsweredScore *float64 `json:"answered_score,omitempty"`
+	Tells         float64  `json:"tells"` // how much it tells of the one who says it; nothing, if that is the assistant
+	Asks          bool     `json:"asks"`  // it ends with a question
+	Fused         float64  `json:"fused"`
+	Reranked      float64  `json:"reranked"`
+	Recency       float64  `json:"recency"`
+	Importance    float64  `json:"importance"`
+	LengthNorm    float64  `json:"length_norm"`
+	Composite     *float64 `json:"composite,omitempty"` // of the decay engine
+	Decayed       float64  `json:"decayed"`             // the final score
+	Deferred      bool     `json:"deferred"`            // too similar to a better one
+	Dropped       string   `json:"dropped,omitempty"`   // the stage that dropped it
 }
 
 // Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders. It is empty

@@ -46,8 +46,11 @@ func (r *reckoning) score(candidates []*told) map[string]recall.Candidate {
 			}
 		}
 		for other := range made {
-			if r.share("reply", r.w.Reply) > 0 && other.session == d.session && other.place == d.place-1 && other.asks {
+			if r.share("reply", r.w.Reply) > 0 && other.session == d.session && other.place == d.place-1 && other.asks && d.role != "assistant" {
 				v.ReplyScore = enginetest.Pointer(relevance[other])
+			}
+			if r.share("answered", r.w.Answered) > 0 && other.session == d.session && other.place == d.place+1 && d.role == "user" && other.role == "assistant" {
+				v.AnsweredScore = enginetest.Pointer(relevance[other])
 			}
 		}
 		if v.Fused = r.fused(v, relevance[d]); !r.byChance(v) {
@@ -71,8 +74,9 @@ func orZero(p *float64) float64 {
 
 // fused joins the signals.
 func (r *reckoning) fused(v *recall.Candidate, relevance float64) float64 {
-	reply := r.share("reply", r.w.Reply)
-	sum, most := relevance+orZero(v.ReplyScore)*reply, (r.share("vector", r.w.Vector)+r.share("lexical", r.w.Lexical))*(1+reply)
+	reply, answered := r.share("reply", r.w.Reply), r.share("answered", r.w.Answered)
+	sum := relevance + orZero(v.ReplyScore)*reply + orZero(v.AnsweredScore)*answered
+	most := (r.share("vector", r.w.Vector) + r.share("lexical", r.w.Lexical)) * (1 + reply + answered)
 	for _, signal := range []struct {
 		name          string
 		weight, value float64
@@ -136,7 +140,7 @@ func (r *reckoning) raw(d *told) *float64 {
 		}
 		if tf > 0 {
 			found = true
-			sum += r.bm25(w.idf[d.kind], tf, length, w.average[d.kind]*(1+2*r.share("near", r.w.Near)+2*r.share("far", r.w.Far)), r.w.B)
+			sum += r.bm25(w.idf[d.kind], tf, length, w.average[d.kind]*(1+r.part(d)*2*(r.share("near", r.w.Near)+r.share("far", r.w.Far))), r.w.B)
 		}
 	}
 	if !found {

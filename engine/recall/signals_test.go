@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type spoken struct {
 	session, speaker, text string
 	at                     time.Time
+	role                   string // empty: user
 }
 
 // on is noon of a day.
@@ -110,6 +112,23 @@ var signalCases = []struct {
 		with: "The blue boat over there.", without: "The blue boat.",
 	},
 	{
+		name: "what is answered", signal: "answered", question: "the boat",
+		talk: []spoken{
+			{session: "a", text: "That boat."}, {session: "a", role: "assistant", text: "A boat, then."},
+			{session: "b", text: "Boat, boat, boat."}, {session: "b", role: "assistant", text: "Nothing new." + weather},
+		},
+		with: "That boat.", without: "Boat, boat, boat.",
+	},
+	{
+		name: "a long document stands more for itself", signal: "near_length", question: "a small boat", mode: recall.VectorMode,
+		vectors: map[string][]float32{"a small boat": {1, 0, 0}, "The dinghy." + weather: {0.8, 0.6, 0}, "Rain.": {0, 1, 0}, "The ship.": {0.6, 0.8, 0}, "A ferry.": {0.28, 0.96, 0}},
+		talk: []spoken{
+			{session: "a", text: "Rain."}, {session: "a", text: "The dinghy." + weather}, {session: "a", text: "Rain."},
+			{session: "b", text: "A ferry."}, {session: "b", text: "The ship."}, {session: "b", text: "A ferry."},
+		},
+		with: "The dinghy." + weather, without: "The ship.",
+	},
+	{
 		name: "what tells something", signal: "tells", question: "the market",
 		talk: []spoken{
 			{session: "a", text: "Yesterday I went with Anna all over that big market."}, {session: "b", text: "The market."},
@@ -162,13 +181,16 @@ var signalCases = []struct {
 	},
 }
 
+// weather makes a text long.
+var weather = strings.Repeat(" There is more to say of the weather and the sea.", 60)
+
 // talkOf puts a hand-made talk into a new file.
 func talkOf(t *testing.T, talk []spoken, o engine.Options) *engine.Engine {
 	t.Helper()
 	e := enginetest.Open(t, o)
 	messages := make([]conversation.Message, len(talk))
 	for i, turn := range talk {
-		if messages[i] = (conversation.Message{Session: turn.session, Speaker: turn.speaker, Text: turn.text, SaidAt: turn.at}); turn.at.IsZero() {
+		if messages[i] = (conversation.Message{Session: turn.session, Speaker: turn.speaker, Role: turn.role, Text: turn.text, SaidAt: turn.at}); turn.at.IsZero() {
 			messages[i].SaidAt = enginetest.Noon.AddDate(0, 0, -1)
 		}
 	}

@@ -45,9 +45,14 @@ CREATE OR REPLACE MACRO date_fit(said_at, period_from, period_until, days) AS
     CASE WHEN said_at >= period_from AND said_at < period_until THEN 1
          ELSE exp(-greatest(days_between(said_at, period_from), days_between(period_until, said_at)) / days) END;
 
--- The greatest sum that the signals of a turn can have; a reply's part is the relevance of the question before it.
-CREATE OR REPLACE MACRO most_of(vector, lexical, session, date, speaker, reply, tells) AS
-    greatest((vector + lexical) * (1 + reply) + session + date + speaker + tells, 1e-9);
+-- How much a document takes from its neighbours, and gives to them: all of it where it is short, half where it has as many characters as length
+-- says. A length of 0 is off.
+CREATE OR REPLACE MACRO near_part(characters, length) AS
+    CASE WHEN length > 0 THEN length / (length + characters) ELSE 1 END;
+
+-- The greatest sum that the signals of a turn can have; the parts of a reply and of what is answered are the relevance of the turn beside.
+CREATE OR REPLACE MACRO most_of(vector, lexical, session, date, speaker, reply, answered, tells) AS
+    greatest((vector + lexical) * (1 + reply + answered) + session + date + speaker + tells, 1e-9);
 
 -- Boosts --------------------------------------------------------------------------------------------------------------
 

@@ -90,7 +90,7 @@ WITH within AS (  -- who takes part
     SEMI JOIN (FROM temp.main.asking WHERE list_contains(conversations, '*')) ON true
 ),
 eligible AS MATERIALIZED (
-    SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
+    SELECT d.doc_no, d.kind, d.length, d.characters, d.session_no, d.place
     FROM within AS d
     ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
@@ -167,7 +167,7 @@ pool AS (
 
 -- Neighbours.
 steps AS MATERIALIZED (
-    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share FROM temp.main.weighing
+    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share, near_length FROM temp.main.weighing
 ),
 candidates AS MATERIALIZED (
     SELECT e.*
@@ -177,12 +177,14 @@ candidates AS MATERIALIZED (
     JOIN eligible AS e USING (session_no, place)
 ),
 around AS MATERIALIZED (
-    SELECT c.doc_no, n.doc_no AS neighbour, c.share, n.length
-    FROM (SELECT doc_no, session_no, place + step AS place, share FROM candidates CROSS JOIN steps WHERE share > 0) AS c
+    SELECT c.doc_no, n.doc_no AS neighbour, c.part, n.length,
+        CASE c.step WHEN 0 THEN 1 ELSE c.share * c.part * near_part(n.characters, c.near_length) END AS share
+    FROM (SELECT doc_no, session_no, place + step AS place, step, share, near_length, near_part(characters, near_length) AS part
+          FROM candidates CROSS JOIN steps WHERE share > 0) AS c
     JOIN eligible AS n USING (session_no, place)
 ),
 blended AS MATERIALIZED (
-    SELECT a.doc_no, sum(a.share * a.length) AS length,
+    SELECT a.doc_no, sum(a.share * a.length) AS length, any_value(a.part) AS part,
         sum(a.share * v.cosine) / sum(a.share) FILTER (v.cosine IS NOT NULL) AS near_cosine,
         max(v.cosine) FILTER (a.neighbour = a.doc_no) AS cosine
     FROM around AS a
@@ -196,7 +198,7 @@ words AS (
     GROUP BY a.doc_no, h.word, h.idf, h.average_length
 ),
 lexical AS (
-    SELECT b.doc_no, sum(bm25(t.idf, t.tf, b.length, t.average_length * (1 + 2 * w.near + 2 * w.far), w.k1, w.b)) AS raw
+    SELECT b.doc_no, sum(bm25(t.idf, t.tf, b.length, t.average_length * (1 + (2 * w.near + 2 * w.far) * b.part), w.k1, w.b)) AS raw
     FROM words AS t
     JOIN blended AS b USING (doc_no)
     CROSS JOIN temp.main.weighing AS w
@@ -210,7 +212,7 @@ sessions AS (
           GROUP BY h.session_no, h.word, h.idf, w.k1)
     GROUP BY session_no
 )
-SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
+SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
     m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
     b.cosine::DOUBLE, b.near_cosine, l.raw, s.raw

@@ -3,7 +3,7 @@
 -- name: rank_tables
 -- What is ranked stands in tables of the ranking's own instance; the weights are a variable there, which a statement has as constants once it is prepared.
 CREATE TEMP TABLE offered (
-    doc_no INTEGER, session_no INTEGER, place INTEGER, conversation_id VARCHAR, speaker VARCHAR, asks BOOLEAN, ends_asking BOOLEAN, tells FLOAT,
+    doc_no INTEGER, session_no INTEGER, place INTEGER, conversation_id VARCHAR, speaker VARCHAR, role VARCHAR, asks BOOLEAN, ends_asking BOOLEAN, tells FLOAT,
     kind VARCHAR, tier VARCHAR, created_at TIMESTAMP, valid_from TIMESTAMP, valid_until TIMESTAMP, characters INTEGER, noise BOOLEAN,
     importance DOUBLE, confidence DOUBLE, access_count INTEGER, last_accessed_at TIMESTAMP, temporal_type VARCHAR,
     cosine DOUBLE, near_cosine DOUBLE, raw DOUBLE, session_raw DOUBLE);
@@ -20,7 +20,7 @@ SET VARIABLE weights = '{weights}'::JSON::weights;
 -- candidate has one column per stage and, where a stage dropped it, that stage's name; those that are left come first, best first. What a weight of 0
 -- asks for is not computed. The fused and the last score are rounded, so that what is alike is the same, and stands in the order of its age.
 WITH described AS (
-    SELECT o.*, q.asked_at, q.hits, q.rerankable,
+    SELECT o.* REPLACE (CASE WHEN o.role = 'assistant' THEN 0 ELSE o.tells END AS tells), q.asked_at, q.hits, q.rerankable,
         CASE WHEN weight('date') > 0 AND q.froms <> [] THEN list_max(list_transform(list_zip(q.froms, q.untils),
             lambda period: date_fit(coalesce(o.valid_from, o.created_at), period[1], period[2], weight('date_days')))) END AS date_score,
         q.by_words, q.by_vector, q.chance
@@ -63,12 +63,15 @@ joined AS (
     FROM normalised AS n
 ),
 fused AS (
-    SELECT j.*, p.relevance AS reply_score,
+    SELECT j.*, p.relevance AS reply_score, a.relevance AS answered_score,
         round(clamp01((j.relevance + coalesce(j.session_score, 0) * weight('session') + coalesce(j.date_score, 0) * weight('date') + coalesce(j.speaker_score, 0) * weight('speaker')
-                + coalesce(p.relevance, 0) * weight('reply') + j.tells * weight('tells') - j.ends_asking::INTEGER * weight('question'))
-            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('tells')) ELSE 1 END), 12) AS fused
+                + coalesce(p.relevance, 0) * weight('reply') + coalesce(a.relevance, 0) * weight('answered') + j.tells * weight('tells') - j.ends_asking::INTEGER * weight('question'))
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells')) ELSE 1 END), 12) AS fused
     FROM joined AS j
-    LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined WHERE asks AND weight('reply') > 0) AS p USING (session_no, place)
+    LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined WHERE asks AND weight('reply') > 0) AS p
+        ON p.session_no = j.session_no AND p.place = j.place AND j.role IS DISTINCT FROM 'assistant'
+    LEFT JOIN (SELECT session_no, place - 1 AS place, relevance FROM joined WHERE role = 'assistant' AND weight('answered') > 0) AS a
+        ON a.session_no = j.session_no AND a.place = j.place AND j.role = 'user'
 ),
 placed AS (
     SELECT * EXCLUDE (chance, by_words, by_vector), row_number() OVER (ORDER BY by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 12) DESC NULLS LAST, doc_no) AS position
@@ -124,7 +127,7 @@ settled AS (  -- what is left stands by its last score, what was dropped as it c
         CASE WHEN dropped IS NULL THEN round(reranked, 12) END AS first
     FROM floored
 )
-SELECT doc_no, cosine, near_cosine, raw, vector_score, lexical_score, session_score, date_score, speaker_score, reply_score,
+SELECT doc_no, cosine, near_cosine, raw, vector_score, lexical_score, session_score, date_score, speaker_score, reply_score, answered_score,
     tells, ends_asking, fused, reranked, recency, importance_weighted, length_normed, composite, decayed, dropped
 FROM settled
 ORDER BY dropped IS NOT NULL, last DESC, before_last DESC, first DESC, position;

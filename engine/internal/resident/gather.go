@@ -20,22 +20,25 @@ type Term struct {
 
 // Question is what is asked. Its numbers are those of the weights of the same names.
 type Question struct {
-	Filter  Filter
-	Terms   []Term
-	Rarity  *Rarity
-	Vector  []float32 // of unit length; nil: by words alone
-	Pool    int       // how many each channel gives
-	Whole   int       // everybody is a candidate where there are no more
-	K1, B   float64
-	Near    float64
-	Far     float64
-	Session bool // sessions are scored too
+	Filter Filter
+	Terms  []Term
+	Rarity *Rarity
+	Vector []float32 // of unit length; nil: by words alone
+	Pool   int       // how many each channel gives
+	Whole  int       // everybody is a candidate where there are no more
+	K1, B  float64
+	Near   float64
+	Far    float64
+	// NearLength is how long, in characters, a document is that takes from each neighbour, and gives it, half as much; 0: all do alike.
+	NearLength float64
+	Session    bool // sessions are scored too
 }
 
 // Found is a candidate with what was found out of it; what is not known is NaN, or Never.
 type Found struct {
 	No, SessionNo, Place  int32
 	Conversation, Speaker string
+	Role                  string
 	Asks, EndsAsking      bool
 	Tells                 float32
 	Kind                  kinds.Kind
@@ -123,6 +126,14 @@ func (g *gathering) listen() {
 // bm25 is the macro of that name.
 func bm25(idf, tf, length, average, k1, b float64) float64 {
 	return idf * tf * (k1 + 1) / (tf + k1*(1-b+b*length/average))
+}
+
+// nearPart is the macro near_part.
+func nearPart(characters int32, length float64) float64 {
+	if length <= 0 {
+		return 1
+	}
+	return length / (length + float64(characters))
 }
 
 // choose finds the candidates: the pool of each channel, or everybody, with their neighbours.
@@ -376,7 +387,6 @@ func each(slots []int32, postings []posting, do func(i int, tf float32)) {
 // describe gives the candidates with their signals.
 func (g *gathering) describe() []Found {
 	q := g.q
-	wide := 1 + 2*q.Near + 2*q.Far
 	cosines := make([]float64, len(g.around))
 	for i, slot := range g.around {
 		if cosines[i] = math.NaN(); q.Vector != nil && g.vectors.has(slot) {
@@ -392,20 +402,25 @@ func (g *gathering) describe() []Found {
 	var words []sum
 	for _, slot := range g.candidates {
 		c := &g.columns[slot]
-		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker],
+		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker], Role: roles[c.role],
 			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(), SessionRaw: math.NaN(),
 			Kind: allKinds[c.kind], Tier: g.names.texts[c.tier], CreatedAt: c.created, ValidFrom: c.validFrom, Characters: c.characters, Noise: c.noise,
 			Use: g.uses[c.use]}
 		words = words[:0]
 		var length, near, shares float64
+		part := nearPart(c.characters, q.NearLength)
+		wide := 1 + part*(2*q.Near+2*q.Far)
 		for _, s := range g.steps {
 			for _, n := range g.at(c.session, c.place+s.by) {
 				i, _ := slices.BinarySearch(g.around, n.slot)
-				of := &g.columns[n.slot]
-				length += s.share * float64(of.length)
+				of, share := &g.columns[n.slot], s.share
+				if s.by != 0 {
+					share *= part * nearPart(of.characters, q.NearLength)
+				}
+				length += share * float64(of.length)
 				if cosine := cosines[i]; !math.IsNaN(cosine) {
-					near += s.share * cosine
-					shares += s.share
+					near += share * cosine
+					shares += share
 					if n.slot == slot {
 						f.Cosine = cosine
 					}
@@ -416,7 +431,7 @@ func (g *gathering) describe() []Found {
 						at = len(words)
 						words = append(words, sum{note.word, of.kind, 0})
 					}
-					words[at].tf += s.share * note.tf
+					words[at].tf += share * note.tf
 				}
 			}
 		}
