@@ -27,7 +27,7 @@ const talkFile = "testdata/talk.json"
 func TestRunLocomo(t *testing.T) {
 	var saved bytes.Buffer
 	words := recall.TranscriptWeights() // of each turn alone: one that shares none with a question is not found
-	words.Whole, words.Near, words.Far, words.Session, words.Date, words.Speaker, words.Reply, words.Answered, words.Tells, words.Question, words.Related = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+	words.Whole, words.Near, words.Far, words.Date, words.Speaker, words.Reply, words.Answered, words.Tells, words.Question, words.Related = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: []string{talkFile}, Save: &saved, Sets: []bench.WeightSet{{Name: "words", Weights: words}}})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ var signalColumns = []struct {
 }{
 	{"vector", func(v *Candidate) *float64 { return v.VectorScore }},
 	{"lexical", func(v *Candidate) *float64 { return v.LexicalScore }},
-	{"session", func(v *Candidate) *float64 { return v.SessionScore }},
 	{"date", func(v *Candidate) *float64 { return v.DateScore }},
 	{"speaker", func(v *Candidate) *float64 { return v.SpeakerScore }},
 	{"reply", func(v *Candidate) *float64 { return v.ReplyScore }},

@@ -65,9 +65,7 @@ func (k *transcripts) add(d *told, follows func(last *told) bool, source, writte
 			d.length += weight
 		}
 	}
-	if d.characters = float64(utf8.RuneCountInString(written)); d.role != "assistant" {
-		d.tells = float64(k.analyzer.Tells(written))
-	}
+	d.characters, d.tells = float64(utf8.RuneCountInString(written)), float64(k.analyzer.Tells(written))
 	d.asks, d.endsAsking = strings.Contains(written, "?"), strings.HasSuffix(written, "?")
 	k.told = append(k.told, d)
 }
@@ -238,7 +236,7 @@ func (r *reckoning) around(d *told) map[*told]float64 {
 			step := max(other.place-d.place, d.place-other.place)
 			if share := []float64{1, r.share("near", r.w.Near), r.share("far", r.w.Far), 0}[min(step, 3)]; share > 0 {
 				if step > 0 {
-					share *= r.part(d) * r.part(other)
+					share *= r.shortness(d) * r.shortness(other)
 				}
 				found[other] = share
 			}
@@ -247,9 +245,9 @@ func (r *reckoning) around(d *told) map[*told]float64 {
 	return found
 }
 
-// part is how much a document takes from its neighbours, and gives to them.
-func (r *reckoning) part(d *told) float64 {
-	half := r.share("near_length", r.w.NearLength)
+// shortness is 1 of a short document.
+func (r *reckoning) shortness(d *told) float64 {
+	half := r.share("long_turn", r.w.LongTurn)
 	if half == 0 {
 		return 1
 	}

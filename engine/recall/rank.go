@@ -75,7 +75,7 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 	r.candidates = make([]Candidate, 0, len(r.found))
 	err := p.EachFor(ctx, "recall_rank", weights, func(rows *sql.Rows) error {
 		var v Candidate
-		err := rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.SessionScore, &v.DateScore, &v.SpeakerScore,
+		err := rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.DateScore, &v.SpeakerScore,
 			&v.ReplyScore, &v.AnsweredScore, &v.Tells, &v.Asks, &v.Fused, &v.Reranked, &v.Recency, &v.Importance, &v.LengthNorm, &v.Composite, &v.Decayed, duck.TextOf(&v.Dropped))
 		r.candidates = append(r.candidates, v)
 		return err
@@ -102,7 +102,7 @@ func (r *recall) offer(p *duck.Conn) error {
 	for i, f := range r.found {
 		rows[i] = []driver.Value{f.No, f.SessionNo, f.Place, duck.NullText(f.Conversation), duck.NullText(f.Speaker), duck.NullText(f.Role), f.Asks, f.EndsAsking, f.Tells,
 			string(f.Kind), duck.NullText(f.Tier), dated(f.CreatedAt), dated(f.ValidFrom), dated(f.Use.ValidUntil), f.Characters, f.Noise, nil, nil, nil, nil, nil,
-			known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.SessionRaw)}
+			known(f.Cosine), known(f.NearCosine), known(f.Raw)}
 		if f.Kind == kinds.Memory {
 			copy(rows[i][16:], []driver.Value{f.Use.Importance, f.Use.Confidence, f.Use.AccessCount, dated(f.Use.LastAccessedAt), duck.NullText(f.Use.TemporalType)})
 		}

@@ -60,15 +60,6 @@ var signalCases = []struct {
 		with: "The shed, then.", without: "Shed after shed.",
 	},
 	{
-		name: "session", signal: "session", question: "lantern shed",
-		talk: []spoken{
-			{session: "a", text: "Shed with a lantern."}, {session: "a", text: "Rain again."}, {session: "a", text: "So much rain."}, {session: "a", text: "Rain, rain."},
-			{session: "a", text: "A lantern."}, {session: "a", text: "Rain, rain."}, {session: "a", text: "So much rain."}, {session: "a", text: "That shed!"},
-			{session: "b", text: "Shed, lantern."}, {session: "b", text: "A walk."}, {session: "b", text: "A long walk."},
-		},
-		with: "Shed with a lantern.", without: "Shed, lantern.",
-	},
-	{
 		name: "a day", signal: "date", question: "What ship came on 2025-05-07?",
 		talk: []spoken{
 			{session: "a", text: "The ship came in.", at: on(2025, 5, 7)}, {session: "b", text: "Ship after ship came.", at: on(2025, 9, 1)},
@@ -120,7 +111,7 @@ var signalCases = []struct {
 		with: "That boat.", without: "Boat, boat, boat.",
 	},
 	{
-		name: "a long document stands more for itself", signal: "near_length", question: "a small boat", mode: recall.VectorMode,
+		name: "a long document stands more for itself", signal: "long_turn", question: "a small boat", mode: recall.VectorMode,
 		vectors: map[string][]float32{"a small boat": {1, 0, 0}, "The dinghy." + weather: {0.8, 0.6, 0}, "Rain.": {0, 1, 0}, "The ship.": {0.6, 0.8, 0}, "A ferry.": {0.28, 0.96, 0}},
 		talk: []spoken{
 			{session: "a", text: "Rain."}, {session: "a", text: "The dinghy." + weather}, {session: "a", text: "Rain."},

@@ -33,10 +33,9 @@ CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
 -- What has no word of the question, around it neither, is by chance below the cosine that random text reaches; unless it is of the time that the
--- question names. Without a model chance is more than any cosine, and a word in its session is enough. chance 0 is off.
-CREATE OR REPLACE MACRO by_chance(raw, session_score, cosine, near_cosine, date_score, chance) AS
-    chance > 0 AND raw IS NULL AND coalesce(date_score, 0) < 1 AND greatest(coalesce(cosine, -1), coalesce(near_cosine, -1)) < chance
-    AND (chance <= 1 OR session_score IS NULL);
+-- question names. Without a model chance is more than any cosine. chance 0 is off.
+CREATE OR REPLACE MACRO by_chance(raw, cosine, near_cosine, date_score, chance) AS
+    chance > 0 AND raw IS NULL AND coalesce(date_score, 0) < 1 AND greatest(coalesce(cosine, -1), coalesce(near_cosine, -1)) < chance;
 
 -- Talk ----------------------------------------------------------------------------------------------------------------
 
@@ -45,14 +44,17 @@ CREATE OR REPLACE MACRO date_fit(said_at, period_from, period_until, days) AS
     CASE WHEN said_at >= period_from AND said_at < period_until THEN 1
          ELSE exp(-greatest(days_between(said_at, period_from), days_between(period_until, said_at)) / days) END;
 
--- How much a document takes from its neighbours, and gives to them: all of it where it is short, half where it has as many characters as length
--- says. A length of 0 is off.
-CREATE OR REPLACE MACRO near_part(characters, length) AS
-    CASE WHEN length > 0 THEN length / (length + characters) ELSE 1 END;
+-- 1 of a short text, 1/2 where it has as many characters as long_turn says, and near 0 of a very long one. A long_turn of 0 is off: all are short.
+CREATE OR REPLACE MACRO shortness(characters, long_turn) AS
+    CASE WHEN long_turn > 0 THEN long_turn / (long_turn + characters) ELSE 1 END;
 
--- The greatest sum that the signals of a turn can have; the parts of a reply and of what is answered are the relevance of the turn beside.
-CREATE OR REPLACE MACRO most_of(vector, lexical, session, date, speaker, reply, answered, tells) AS
-    greatest((vector + lexical) * (1 + reply + answered) + session + date + speaker + tells, 1e-9);
+-- How far an answer is for the turn before it rather than for itself: a long one goes over what was asked, a short one tells something.
+CREATE OR REPLACE MACRO elaboration(characters, long_turn) AS
+    CASE WHEN long_turn > 0 THEN 1 - shortness(characters, long_turn) ELSE 1 END;
+
+-- The greatest sum that the signals of a turn can have; the parts of a reply and of what is answered come from the relevance of the turn beside.
+CREATE OR REPLACE MACRO most_of(vector, lexical, date, speaker, reply, answered, tells) AS
+    greatest((vector + lexical) * (1 + reply + answered) + date + speaker + tells, 1e-9);
 
 -- Boosts --------------------------------------------------------------------------------------------------------------
 

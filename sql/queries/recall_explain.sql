@@ -7,7 +7,7 @@ CREATE OR REPLACE TEMP TABLE sifted (doc_no INTEGER, kind VARCHAR, length FLOAT,
 CREATE OR REPLACE TEMP TABLE word_hits (
     doc_no INTEGER, word INTEGER, term VARCHAR, share DOUBLE, tf FLOAT, length FLOAT, idf DOUBLE, average_length DOUBLE);
 CREATE OR REPLACE TEMP TABLE explained (
-    doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, session_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
+    doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
     reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, asks DOUBLE, fused DOUBLE);
 
 -- name: explain_clear
@@ -65,7 +65,7 @@ WHERE a.share > 0 AND s.outside = [];
 -- Candidates to explain, with their signals; one that is no number could not be known.
 INSERT INTO temp.main.explained
 SELECT unnest($doc_nos::INTEGER[]), nullif(unnest($vector::DOUBLE[]), 'nan'), nullif(unnest($lexical::DOUBLE[]), 'nan'),
-    nullif(unnest($session::DOUBLE[]), 'nan'), nullif(unnest($date::DOUBLE[]), 'nan'), nullif(unnest($speaker::DOUBLE[]), 'nan'),
+    nullif(unnest($date::DOUBLE[]), 'nan'), nullif(unnest($speaker::DOUBLE[]), 'nan'),
     nullif(unnest($reply::DOUBLE[]), 'nan'), nullif(unnest($answered::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($asks::DOUBLE[]), unnest($fused::DOUBLE[]);
 
 -- name: explain_question
@@ -84,12 +84,12 @@ ORDER BY a.word;
 -- name: explain_words
 -- What each word of the question adds to the BM25 of a document with its neighbours, and the related terms that it stands there by.
 WITH steps AS (
-    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share, near, far, near_length FROM temp.main.weighing
+    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share, near, far, long_turn FROM temp.main.weighing
 ),
 around AS MATERIALIZED (
     SELECT e.doc_no, n.doc_no AS neighbour, s.step, n.length,
-        CASE s.step WHEN 0 THEN 1 ELSE s.share * near_part(p.characters, s.near_length) * near_part(n.characters, s.near_length) END AS share,
-        1 + (2 * s.near + 2 * s.far) * near_part(p.characters, s.near_length) AS wide
+        CASE s.step WHEN 0 THEN 1 ELSE s.share * shortness(p.characters, s.long_turn) * shortness(n.characters, s.long_turn) END AS share,
+        1 + (2 * s.near + 2 * s.far) * shortness(p.characters, s.long_turn) AS wide
     FROM temp.main.explained AS e
     JOIN temp.main.sifted AS p USING (doc_no)
     CROSS JOIN steps AS s
@@ -116,12 +116,12 @@ ORDER BY s.doc_no, points DESC, s.word;
 -- name: explain_neighbours
 -- What was said up to two places before and after: its share in the score, and its own cosine and BM25.
 WITH steps AS (
-    SELECT unnest([-2, -1, 1, 2]) AS step, unnest([far, near, near, far]) AS share, near_length FROM temp.main.weighing
+    SELECT unnest([-2, -1, 1, 2]) AS step, unnest([far, near, near, far]) AS share, long_turn FROM temp.main.weighing
 ),
 asked AS MATERIALIZED (
     SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []
 )
-SELECT e.doc_no, s.step, s.share * near_part(p.characters, s.near_length) * near_part(n.characters, s.near_length) AS share, n.doc_no AS neighbour,
+SELECT e.doc_no, s.step, s.share * shortness(p.characters, s.long_turn) * shortness(n.characters, s.long_turn) AS share, n.doc_no AS neighbour,
     (SELECT array_inner_product(v.v, a.v)::DOUBLE FROM vectors AS v CROSS JOIN asked AS a WHERE v.doc_no = n.doc_no) AS cosine,
     (SELECT sum(bm25(h.idf, h.share * h.tf, h.length, h.average_length, w.k1, w.b))
      FROM temp.main.word_hits AS h CROSS JOIN temp.main.weighing AS w WHERE h.doc_no = n.doc_no) AS raw
@@ -157,7 +157,7 @@ GROUP BY conversation_id;
 -- document add up to its fused score. fuse may take the words alone, near-exact ones above all; cap is what the bounds 0 and 1 change.
 WITH asked AS MATERIALIZED (
     SELECT w.*, a.v <> [] AS by_meaning, a.by_words,
-        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.session, w.date, w.speaker, w.reply, w.answered, w.tells) ELSE 1 END AS most,
+        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.date, w.speaker, w.reply, w.answered, w.tells) ELSE 1 END AS most,
         CASE w.normalise WHEN 'maximum' THEN w.vector + w.lexical ELSE 1 END AS relevance
     FROM temp.main.weighing AS w
     CROSS JOIN temp.main.asked_vector AS a
@@ -188,19 +188,18 @@ signals AS MATERIALIZED (
     SELECT j.doc_no, j.fused, unnest([
         {n: 1, name: 'vector', value: j.vector_score, weight: j.vector_weight / q.most},
         {n: 2, name: 'lexical', value: j.lexical_score, weight: j.lexical_weight / q.most},
-        {n: 3, name: 'session', value: j.session_score, weight: q.session / q.most},
-        {n: 4, name: 'date', value: j.date_score, weight: q.date / q.most},
-        {n: 5, name: 'speaker', value: j.speaker_score, weight: q.speaker / q.most},
-        {n: 6, name: 'reply', value: j.reply_score / nullif(q.relevance, 0), weight: q.reply * q.relevance / q.most},
-        {n: 7, name: 'answered', value: j.answered_score / nullif(q.relevance, 0), weight: q.answered * q.relevance / q.most},
-        {n: 8, name: 'tells', value: j.tells, weight: q.tells / q.most},
-        {n: 9, name: 'question', value: j.asks, weight: -q.question / q.most}], recursive := true)
+        {n: 3, name: 'date', value: j.date_score, weight: q.date / q.most},
+        {n: 4, name: 'speaker', value: j.speaker_score, weight: q.speaker / q.most},
+        {n: 5, name: 'reply', value: j.reply_score / nullif(q.relevance, 0), weight: q.reply * q.relevance / q.most},
+        {n: 6, name: 'answered', value: j.answered_score / nullif(q.relevance, 0), weight: q.answered * q.relevance / q.most},
+        {n: 7, name: 'tells', value: j.tells, weight: q.tells / q.most},
+        {n: 8, name: 'question', value: j.asks, weight: -q.question / q.most}], recursive := true)
     FROM weighted AS j
     CROSS JOIN asked AS q
 )
 SELECT doc_no, n, name, value, weight, coalesce(value, 0) * weight AS points FROM signals WHERE weight <> 0 OR n <= 2
 UNION ALL
-SELECT doc_no, 10, 'cap', NULL, 0, any_value(fused) - sum(coalesce(value, 0) * weight) AS points FROM signals GROUP BY doc_no HAVING abs(points) > 1e-6
+SELECT doc_no, 9, 'cap', NULL, 0, any_value(fused) - sum(coalesce(value, 0) * weight) AS points FROM signals GROUP BY doc_no HAVING abs(points) > 1e-6
 ORDER BY doc_no, n;
 
 -- name: explain_alike

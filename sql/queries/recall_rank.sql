@@ -6,7 +6,7 @@ CREATE TEMP TABLE offered (
     doc_no INTEGER, session_no INTEGER, place INTEGER, conversation_id VARCHAR, speaker VARCHAR, role VARCHAR, asks BOOLEAN, ends_asking BOOLEAN, tells FLOAT,
     kind VARCHAR, tier VARCHAR, created_at TIMESTAMP, valid_from TIMESTAMP, valid_until TIMESTAMP, characters INTEGER, noise BOOLEAN,
     importance DOUBLE, confidence DOUBLE, access_count INTEGER, last_accessed_at TIMESTAMP, temporal_type VARCHAR,
-    cosine DOUBLE, near_cosine DOUBLE, raw DOUBLE, session_raw DOUBLE);
+    cosine DOUBLE, near_cosine DOUBLE, raw DOUBLE);
 CREATE TEMP TABLE asking (
     asked_at TIMESTAMP, hits INTEGER, rerankable BOOLEAN, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[], by_words BOOLEAN, by_vector BOOLEAN, chance DOUBLE);
 CREATE TEMP TABLE alike (place INTEGER, before INTEGER);
@@ -20,7 +20,7 @@ SET VARIABLE weights = '{weights}'::JSON::weights;
 -- candidate has one column per stage and, where a stage dropped it, that stage's name; those that are left come first, best first. What a weight of 0
 -- asks for is not computed. The fused and the last score are rounded, so that what is alike is the same, and stands in the order of its age.
 WITH described AS (
-    SELECT o.* REPLACE (CASE WHEN o.role = 'assistant' THEN 0 ELSE o.tells END AS tells), q.asked_at, q.hits, q.rerankable,
+    SELECT o.* REPLACE (CASE WHEN o.role = 'assistant' THEN o.tells * shortness(o.characters, weight('long_turn')) ELSE o.tells END AS tells), q.asked_at, q.hits, q.rerankable,
         CASE WHEN weight('date') > 0 AND q.froms <> [] THEN list_max(list_transform(list_zip(q.froms, q.untils),
             lambda period: date_fit(coalesce(o.valid_from, o.created_at), period[1], period[2], weight('date_days')))) END AS date_score,
         q.by_words, q.by_vector, q.chance
@@ -36,7 +36,7 @@ named AS (
     HAVING count(*) = 1
 ),
 most AS (
-    SELECT max(greatest(near_cosine, 0)) AS near_cosine, max(raw) AS raw, max(session_raw) AS session_raw FROM temp.main.offered
+    SELECT max(greatest(near_cosine, 0)) AS near_cosine, max(raw) AS raw FROM temp.main.offered
 ),
 normalised AS (
     SELECT d.*, CASE WHEN n.speaker IS NOT NULL THEN (d.speaker IS NOT DISTINCT FROM n.speaker)::INTEGER END AS speaker_score,
@@ -45,8 +45,7 @@ normalised AS (
             ELSE vector_score(d.near_cosine) END AS vector_score,
         CASE weight('normalise') WHEN 'maximum'
             THEN d.raw / nullif(m.raw, 0)
-            ELSE CASE WHEN d.raw IS NOT NULL THEN lexical_score(d.raw) END END AS lexical_score,
-        d.session_raw / nullif(m.session_raw, 0) AS session_score
+            ELSE CASE WHEN d.raw IS NOT NULL THEN lexical_score(d.raw) END END AS lexical_score
     FROM described AS d
     CROSS JOIN most AS m
     LEFT JOIN named AS n USING (conversation_id)
@@ -59,18 +58,18 @@ joined AS (
             WHEN NOT by_words THEN n.vector_score
             ELSE fuse(n.vector_score, n.lexical_score, weight('vector'), weight('lexical'))
         END AS relevance,
-        by_chance(n.raw, n.session_score, n.cosine, n.near_cosine, n.date_score, chance) AS by_chance
+        shortness(n.characters, weight('long_turn')) AS shortness, by_chance(n.raw, n.cosine, n.near_cosine, n.date_score, chance) AS by_chance
     FROM normalised AS n
 ),
 fused AS (
-    SELECT j.*, p.relevance AS reply_score, a.relevance AS answered_score,
-        round(clamp01((j.relevance + coalesce(j.session_score, 0) * weight('session') + coalesce(j.date_score, 0) * weight('date') + coalesce(j.speaker_score, 0) * weight('speaker')
-                + coalesce(p.relevance, 0) * weight('reply') + coalesce(a.relevance, 0) * weight('answered') + j.tells * weight('tells') - j.ends_asking::INTEGER * weight('question'))
-            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells')) ELSE 1 END), 12) AS fused
+    SELECT j.*, p.relevance * j.shortness AS reply_score, a.relevance AS answered_score,
+        round(clamp01((j.relevance + coalesce(j.date_score, 0) * weight('date') + coalesce(j.speaker_score, 0) * weight('speaker')
+                + coalesce(p.relevance * j.shortness, 0) * weight('reply') + coalesce(a.relevance, 0) * weight('answered') + j.tells * weight('tells') - j.ends_asking::INTEGER * weight('question'))
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells')) ELSE 1 END), 12) AS fused
     FROM joined AS j
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM joined WHERE asks AND weight('reply') > 0) AS p
-        ON p.session_no = j.session_no AND p.place = j.place AND j.role IS DISTINCT FROM 'assistant'
-    LEFT JOIN (SELECT session_no, place - 1 AS place, relevance FROM joined WHERE role = 'assistant' AND weight('answered') > 0) AS a
+        USING (session_no, place)
+    LEFT JOIN (SELECT session_no, place - 1 AS place, relevance * elaboration(characters, weight('long_turn')) AS relevance FROM joined WHERE role = 'assistant' AND weight('answered') > 0) AS a
         ON a.session_no = j.session_no AND a.place = j.place AND j.role = 'user'
 ),
 placed AS (
@@ -127,7 +126,7 @@ settled AS (  -- what is left stands by its last score, what was dropped as it c
         CASE WHEN dropped IS NULL THEN round(reranked, 12) END AS first
     FROM floored
 )
-SELECT doc_no, cosine, near_cosine, raw, vector_score, lexical_score, session_score, date_score, speaker_score, reply_score, answered_score,
+SELECT doc_no, cosine, near_cosine, raw, vector_score, lexical_score, date_score, speaker_score, reply_score, answered_score,
     tells, ends_asking, fused, reranked, recency, importance_weighted, length_normed, composite, decayed, dropped
 FROM settled
 ORDER BY dropped IS NOT NULL, last DESC, before_last DESC, first DESC, position;

@@ -29,9 +29,9 @@ type Question struct {
 	K1, B  float64
 	Near   float64
 	Far    float64
-	// NearLength is how long, in characters, a document is that takes from each neighbour, and gives it, half as much; 0: all do alike.
-	NearLength float64
-	Session    bool // sessions are scored too
+	// LongTurn is how many characters a document has that takes from each neighbour, and gives it, half as much; 0: all do alike.
+	LongTurn float64
+	Session  bool // sessions are scored too
 }
 
 // Found is a candidate with what was found out of it; what is not known is NaN, or Never.
@@ -50,7 +50,6 @@ type Found struct {
 	Cosine                float64 // own
 	NearCosine            float64 // with the neighbours
 	Raw                   float64 // BM25, with the neighbours
-	SessionRaw            float64 // of the session
 }
 
 // How many vectors are looked at closely: where no more take part all of them, else those whose signs are nearest.
@@ -90,7 +89,6 @@ type gathering struct {
 	candidates []int32 // slots
 	around     []int32 // slots of candidates and of their neighbours, ascending
 	heard      [][]note
-	sessionRaw map[int32]float64
 }
 
 // step is how far a neighbour is, and what share of it counts.
@@ -128,12 +126,12 @@ func bm25(idf, tf, length, average, k1, b float64) float64 {
 	return idf * tf * (k1 + 1) / (tf + k1*(1-b+b*length/average))
 }
 
-// nearPart is the macro near_part.
-func nearPart(characters int32, length float64) float64 {
-	if length <= 0 {
+// shortness is the macro of that name.
+func shortness(characters int32, long float64) float64 {
+	if long <= 0 {
 		return 1
 	}
-	return length / (length + float64(characters))
+	return long / (long + float64(characters))
 }
 
 // choose finds the candidates: the pool of each channel, or everybody, with their neighbours.
@@ -326,41 +324,11 @@ func (g *gathering) nearest(slots []int32, n int) []int32 {
 	return near
 }
 
-// hear notes which words stand in the documents around, and what they make of the sessions.
+// hear notes which words stand in the documents around.
 func (g *gathering) hear() {
 	g.heard = make([][]note, len(g.around))
 	for _, h := range g.hits {
 		each(g.around, h.postings, func(i int, tf float32) { g.heard[i] = append(g.heard[i], note{h.word, h.share * float64(tf)}) })
-	}
-	if !g.q.Session {
-		return
-	}
-	type key struct {
-		session int32
-		word    int
-		kind    uint8
-	}
-	sessions := map[int32]bool{}
-	for _, slot := range g.candidates {
-		sessions[g.columns[slot].session] = true
-	}
-	all := []int32{}
-	for session := range sessions {
-		for _, s := range g.seats[session] {
-			all = append(all, s.slot)
-		}
-	}
-	slices.Sort(all)
-	sums := map[key]float64{}
-	for _, h := range g.hits {
-		each(all, h.postings, func(i int, tf float32) {
-			c := &g.columns[all[i]]
-			sums[key{c.session, h.word, c.kind}] += h.share * float64(tf)
-		})
-	}
-	g.sessionRaw = map[int32]float64{}
-	for k, tf := range sums {
-		g.sessionRaw[k.session] += bm25(g.q.Rarity.IDF(k.word, k.kind), tf, 1, 1, g.q.K1, 0)
 	}
 }
 
@@ -403,19 +371,19 @@ func (g *gathering) describe() []Found {
 	for _, slot := range g.candidates {
 		c := &g.columns[slot]
 		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker], Role: roles[c.role],
-			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(), SessionRaw: math.NaN(),
+			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(),
 			Kind: allKinds[c.kind], Tier: g.names.texts[c.tier], CreatedAt: c.created, ValidFrom: c.validFrom, Characters: c.characters, Noise: c.noise,
 			Use: g.uses[c.use]}
 		words = words[:0]
 		var length, near, shares float64
-		part := nearPart(c.characters, q.NearLength)
-		wide := 1 + part*(2*q.Near+2*q.Far)
+		short := shortness(c.characters, q.LongTurn)
+		wide := 1 + short*(2*q.Near+2*q.Far)
 		for _, s := range g.steps {
 			for _, n := range g.at(c.session, c.place+s.by) {
 				i, _ := slices.BinarySearch(g.around, n.slot)
 				of, share := &g.columns[n.slot], s.share
 				if s.by != 0 {
-					share *= part * nearPart(of.characters, q.NearLength)
+					share *= short * shortness(of.characters, q.LongTurn)
 				}
 				length += share * float64(of.length)
 				if cosine := cosines[i]; !math.IsNaN(cosine) {
@@ -443,9 +411,6 @@ func (g *gathering) describe() []Found {
 				f.Raw = 0
 			}
 			f.Raw += bm25(q.Rarity.IDF(w.word, w.kind), w.tf, length, q.Rarity.average[w.kind]*wide, q.K1, q.B)
-		}
-		if raw, ok := g.sessionRaw[c.session]; ok {
-			f.SessionRaw = raw
 		}
 		found = append(found, f)
 	}
