@@ -109,7 +109,7 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"vector", "lexical", "session", "date", "speaker", "reply", "tells", "question"} {
+	for _, name := range []string{"vector", "lexical", "date", "speaker", "reply", "answered", "tells", "question"} {
 		if !seen[name] {
 			t.Errorf("no share of %s: the questions prove nothing about it", name)
 		}
@@ -155,8 +155,10 @@ func harbourTalk(t *testing.T) (e *engine.Engine, ids []string) {
 func TestExplanationOfATurn(t *testing.T) {
 	enginetest.Alone(t)
 	e, ids := harbourTalk(t)
+	weights := plainNeighbours()
+	weights.Related = 0.2
 	result, err := e.Recall(t.Context(), recall.Query{
-		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []kinds.Kind{kinds.Message}, Explain: true,
+		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []kinds.Kind{kinds.Message}, Weights: weights, Explain: true,
 	})
 	if err != nil || len(result.Hits) != 5 {
 		t.Fatalf("%v, %v", enginetest.HitIDs(result), err)

@@ -103,12 +103,12 @@ var signalCases = []struct {
 		with: "The blue boat over there.", without: "The blue boat.",
 	},
 	{
-		name: "what is answered", signal: "answered", question: "the boat",
+		name: "what gets a long answer", signal: "answered", question: "a small boat", mode: recall.VectorMode,
+		vectors: map[string][]float32{"a small boat": {1, 0, 0}, "The dinghy.": {0.6, 0.8, 0}, "The dinghy." + weather: {0.7, 0.71, 0}, "The ship.": {0.8, 0.6, 0}},
 		talk: []spoken{
-			{session: "a", text: "That boat."}, {session: "a", role: "assistant", text: "A boat, then."},
-			{session: "b", text: "Boat, boat, boat."}, {session: "b", role: "assistant", text: "Nothing new." + weather},
+			{session: "a", text: "The dinghy."}, {session: "a", role: "assistant", text: "The dinghy." + weather}, {session: "b", text: "The ship."},
 		},
-		with: "That boat.", without: "Boat, boat, boat.",
+		with: "The dinghy.", without: "The ship.",
 	},
 	{
 		name: "a long document stands more for itself", signal: "long_turn", question: "a small boat", mode: recall.VectorMode,
@@ -212,6 +212,9 @@ func TestEachSignalDecides(t *testing.T) {
 				return result.Hits[0].Text, all
 			}
 			w := recall.TranscriptWeights()
+			if test.related != nil {
+				w.Related = 0.2 // none by default
+			}
 			if got, all := first(w); got != test.with {
 				t.Errorf("with it %q is first, want %q:%s", got, test.with, all)
 			}
