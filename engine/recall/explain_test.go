@@ -155,10 +155,8 @@ func harbourTalk(t *testing.T) (e *engine.Engine, ids []string) {
 func TestExplanationOfATurn(t *testing.T) {
 	enginetest.Alone(t)
 	e, ids := harbourTalk(t)
-	weights := plainNeighbours()
-	weights.Related = 0.2
 	result, err := e.Recall(t.Context(), recall.Query{
-		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []kinds.Kind{kinds.Message}, Weights: weights, Explain: true,
+		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []kinds.Kind{kinds.Message}, Weights: plainNeighbours(), Explain: true,
 	})
 	if err != nil || len(result.Hits) != 5 {
 		t.Fatalf("%v, %v", enginetest.HitIDs(result), err)

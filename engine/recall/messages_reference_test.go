@@ -217,8 +217,11 @@ func (r *reckoning) dated(word string) bool {
 }
 
 // frequency is how often a document says a word, related ones included.
-func (w word) frequency(d *told) (tf float64) {
+func (r *reckoning) frequency(w word, d *told) (tf float64) {
 	for term, share := range w.shares {
+		if share < 1 {
+			share *= r.shortness(d)
+		}
 		tf += share * d.tf[term]
 	}
 	return tf
@@ -276,7 +279,7 @@ func (r *reckoning) candidates(t testing.TB) []*told {
 	raw := map[*told]float64{}
 	for _, d := range r.eligible {
 		for _, w := range r.asked {
-			if tf := w.frequency(d); tf > 0 {
+			if tf := r.frequency(w, d); tf > 0 {
 				raw[d] += r.bm25(w.idf[d.kind], tf, d.length, w.average[d.kind], r.w.B)
 			}
 		}

@@ -135,7 +135,7 @@ func (r *reckoning) raw(d *told) *float64 {
 	for _, w := range r.asked {
 		tf := 0.0
 		for other, share := range around {
-			tf += share * w.frequency(other)
+			tf += share * r.frequency(w, other)
 		}
 		if tf > 0 {
 			found = true

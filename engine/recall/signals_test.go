@@ -212,9 +212,6 @@ func TestEachSignalDecides(t *testing.T) {
 				return result.Hits[0].Text, all
 			}
 			w := recall.TranscriptWeights()
-			if test.related != nil {
-				w.Related = 0.2 // none by default
-			}
 			if got, all := first(w); got != test.with {
 				t.Errorf("with it %q is first, want %q:%s", got, test.with, all)
 			}

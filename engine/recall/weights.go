@@ -70,7 +70,7 @@ func MemoryWeights() Weights {
 func TranscriptWeights() Weights {
 	return Weights{
 		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Lexical: 1, Near: 0.6, Far: 0.3, LongTurn: 550,
-		Date: 1, DateDays: 14, Speaker: 0.3, Reply: 0.25, Answered: 0.5, Tells: 0.3, Question: 0.2, Chance: 1, Rerank: "none", Decay: "none",
+		Date: 1, DateDays: 14, Speaker: 0.3, Reply: 0.25, Answered: 0.5, Tells: 0.3, Question: 0.2, Related: 0.2, Chance: 1, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
 	}
 }

@@ -48,6 +48,10 @@ CREATE OR REPLACE MACRO date_fit(said_at, period_from, period_until, days) AS
 CREATE OR REPLACE MACRO shortness(characters, long_turn) AS
     CASE WHEN long_turn > 0 THEN long_turn / (long_turn + characters) ELSE 1 END;
 
+-- What a term adds to the frequency of its word: a related one the less the longer the text is, for a long text has related words anyway.
+CREATE OR REPLACE MACRO term_share(share, characters, long_turn) AS
+    CASE WHEN share < 1 THEN share * shortness(characters, long_turn) ELSE share END;
+
 -- How far an answer is for the turn before it rather than for itself: a long one goes over what was asked, a short one tells something.
 CREATE OR REPLACE MACRO elaboration(characters, long_turn) AS
     CASE WHEN long_turn > 0 THEN 1 - shortness(characters, long_turn) ELSE 1 END;

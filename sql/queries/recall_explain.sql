@@ -53,12 +53,13 @@ WHERE outside = [] OR doc_no = $missed::INTEGER;
 -- name: explain_hits
 -- Where the terms asked stand, with the rarity of their words. postings has them, whichever backend found them.
 INSERT INTO temp.main.word_hits
-SELECT p.doc_no, a.word, a.term, a.share, p.tf, s.length, r.idf, r.average_length
+SELECT p.doc_no, a.word, a.term, term_share(a.share, s.characters, w.long_turn), p.tf, s.length, r.idf, r.average_length
 FROM temp.main.asked_terms AS a
 JOIN terms AS t ON t.hash = word_hash(a.term)
 JOIN postings AS p USING (term_no)
 JOIN temp.main.sifted AS s USING (doc_no)
 JOIN temp.main.word_rarity AS r ON r.word = a.word AND r.kind = p.kind
+CROSS JOIN temp.main.weighing AS w
 WHERE a.share > 0 AND s.outside = [];
 
 -- name: explain_offer

@@ -116,7 +116,7 @@ asked AS MATERIALIZED (
     WHERE a.share > 0 AND NOT (SELECT fts FROM temp.main.asking)
 ),
 nearby AS MATERIALIZED (  -- of few documents, all postings; they lie together in the file
-    SELECT p.term_no, p.kind, p.doc_no, p.tf, e.length
+    SELECT p.term_no, p.kind, p.doc_no, p.tf, e.length, e.characters
     FROM postings AS p
     JOIN (SELECT * FROM eligible SEMI JOIN few ON true) AS e USING (doc_no)
 ),
@@ -128,13 +128,15 @@ far_away AS MATERIALIZED (  -- of many, those of the terms
 hits AS MATERIALIZED (
     SELECT h.word, h.doc_no, h.tf, r.idf, r.average_length, h.length
     FROM (
-        SELECT a.word, n.kind, n.doc_no, a.share * n.tf AS tf, n.length
+        SELECT a.word, n.kind, n.doc_no, term_share(a.share, n.characters, w.long_turn) * n.tf AS tf, n.length
         FROM nearby AS n
         JOIN asked AS a USING (term_no)
+        CROSS JOIN temp.main.weighing AS w
         UNION ALL
-        SELECT f.word, f.kind, f.doc_no, f.share * f.tf, e.length
+        SELECT f.word, f.kind, f.doc_no, term_share(f.share, e.characters, w.long_turn) * f.tf, e.length
         FROM far_away AS f
         JOIN eligible AS e USING (doc_no)
+        CROSS JOIN temp.main.weighing AS w
         UNION ALL
         SELECT f.word, f.kind, f.doc_no, f.tf, e.length
         FROM temp.main.fts_hits AS f

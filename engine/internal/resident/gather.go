@@ -134,6 +134,14 @@ func shortness(characters int32, long float64) float64 {
 	return long / (long + float64(characters))
 }
 
+// shareIn is the macro term_share.
+func (g *gathering) shareIn(h hit, slot int32) float64 {
+	if h.share < 1 {
+		return h.share * shortness(g.columns[slot].characters, g.q.LongTurn)
+	}
+	return h.share
+}
+
 // choose finds the candidates: the pool of each channel, or everybody, with their neighbours.
 func (g *gathering) choose() {
 	var pool []int32
@@ -219,7 +227,7 @@ func (g *gathering) byWords() []int32 {
 			if score[p.slot] == 0 {
 				touched = append(touched, p.slot)
 			}
-			score[p.slot] += bm25(idf[c.kind], h.share*float64(p.tf), float64(c.length), q.Rarity.average[c.kind], q.K1, q.B)
+			score[p.slot] += bm25(idf[c.kind], g.shareIn(h, p.slot)*float64(p.tf), float64(c.length), q.Rarity.average[c.kind], q.K1, q.B)
 		}
 	}
 	best := g.best(touched, func(slot int32) float64 { return math.Round(score[slot] * 1e9) })
@@ -328,7 +336,7 @@ func (g *gathering) nearest(slots []int32, n int) []int32 {
 func (g *gathering) hear() {
 	g.heard = make([][]note, len(g.around))
 	for _, h := range g.hits {
-		each(g.around, h.postings, func(i int, tf float32) { g.heard[i] = append(g.heard[i], note{h.word, h.share * float64(tf)}) })
+		each(g.around, h.postings, func(i int, tf float32) { g.heard[i] = append(g.heard[i], note{h.word, g.shareIn(h, g.around[i]) * float64(tf)}) })
 	}
 }
 
