@@ -101,6 +101,26 @@ func MacroNames() []string {
 	return all
 }
 
+// Parts gives a named query as it is with some parts on: a line that ends with "-- if x", and the lines from such a one to "-- end if", are in it
+// only where x is on. With everything on it is the text in the file.
+func Parts(name string, on map[string]bool) string {
+	var kept []string
+	out := false // of a part that is off
+	for line := range strings.SplitSeq(Query(name), "\n") {
+		code, part, conditional := strings.Cut(line, "-- if ")
+		alone := strings.TrimSpace(code) == ""
+		switch {
+		case conditional && alone:
+			out = !on[part]
+		case strings.TrimSpace(line) == "-- end if":
+			out = false
+		case !out && (!conditional || on[part]):
+			kept = append(kept, code)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
 var queries = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for _, name := range names("queries") {

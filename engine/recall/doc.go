@@ -30,12 +30,10 @@ type Recaller struct {
 	scopes *scope.Registry
 	opts   setup.Options
 
+	sets knownSets
 	hold sync.Once // of ranking
 	held atomic.Bool
 }
-
-// ranking is where every recall of this process is ranked. It has nothing of any file, and ends with the last one that recalled.
-var ranking = duck.Private{Tables: "rank_tables"}
 
 // New gives what recalls from a file.
 func New(file *duck.File, x *index.Index, scopes *scope.Registry, o setup.Options) *Recaller {

@@ -90,30 +90,32 @@ func (rc *Recaller) understand(query string) (q question) {
 	return q
 }
 
-// ask reads the weights and the ids of conversations, puts the question into the connection's tables, and counts how rare its
-// words are among the documents asked.
-func (r *recall) ask(ctx context.Context, c *duck.Conn) (err error) {
-	rc, q := r.recaller, r.query
-	if q.Weights != nil {
-		r.weights = *q.Weights
-	} else if r.weights, err = rc.weights(ctx, c, q.WeightSet); err != nil {
-		return err
-	} else {
-		r.result.WeightSet = q.WeightSet
-	}
-	r.weights.HardMinScore = max(r.weights.HardMinScore, q.MinScore)
-	if err := clearTables(ctx, c); err != nil {
+// ask finds out the weights and the ids of conversations, and counts how rare the words of the question are among the documents asked. The file is
+// asked for what memory has not.
+func (r *recall) ask(ctx context.Context, c *duck.Conn) error {
+	if err := r.weigh(ctx, c); err != nil {
 		return err
 	}
 	if err := r.findConversations(ctx, c); err != nil {
 		return err
 	}
 	if r.weights.Date > 0 {
-		r.question.periods = dates.Find(q.Text, r.at)
+		r.question.periods = dates.Find(r.query.Text, r.at)
 		r.result.Trace.Dates = r.question.periods
 	}
 	r.step = "rarity"
 	return r.count(ctx, c)
+}
+
+// weigh settles the weights.
+func (r *recall) weigh(ctx context.Context, c *duck.Conn) (err error) {
+	if w := r.query.Weights; w != nil {
+		r.weights = *w
+	} else if r.weights, err = r.recaller.weights(ctx, c, r.query.WeightSet); err == nil {
+		r.result.WeightSet = r.query.WeightSet
+	}
+	r.weights.HardMinScore = max(r.weights.HardMinScore, r.query.MinScore)
+	return err
 }
 
 // findConversations gives the ids of those that the query names.
@@ -123,14 +125,6 @@ func (r *recall) findConversations(ctx context.Context, c *duck.Conn) error {
 		return nil
 	}
 	r.conversations = []string{}
-	rows := make([][]driver.Value, len(q.Conversations))
-	for i, name := range q.Conversations {
-		rows[i] = []driver.Value{name}
-	}
-	duck.Kept[recallTables](c).asked = true
-	if err := c.AppendTemp("asked_conversations", rows...); err != nil {
-		return err
-	}
 	known := map[string]bool{}
 	err := c.Each(ctx, "recall_conversations", func(rows *sql.Rows) error {
 		var name, id, scope string
@@ -139,7 +133,7 @@ func (r *recall) findConversations(ctx context.Context, c *duck.Conn) error {
 			known[name], r.conversations = true, append(r.conversations, id)
 		}
 		return err
-	})
+	}, sql.Named("names", q.Conversations))
 	for _, name := range q.Conversations {
 		if err == nil && !known[name] {
 			err = fmt.Errorf("%w: conversation %s", fault.ErrNotFound, fault.Quote(name))
@@ -217,8 +211,11 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	q.counted = slices.Clone(q.asked)
 	documents, population, ok := r.countResident()
 	if !ok {
-		var err error
-		if documents, population, err = r.countFile(ctx, c); err != nil {
+		err := c.Reading(ctx, func() (err error) {
+			documents, population, err = r.countFile(ctx, c)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -229,10 +226,14 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 	return nil
 }
 
-// countFile puts the question into the connection's tables and counts in the file: in how many documents each term stands, of how many.
+// countFile puts the question into the connection's tables and counts in the file: in how many documents each term stands, of how many. The caller
+// is in a transaction.
 func (r *recall) countFile(ctx context.Context, c *duck.Conn) (documents map[string]float64, population float64, err error) {
 	q := &r.question
 	r.rarity, r.asksFile = nil, true
+	if err := clearTables(ctx, c); err != nil {
+		return nil, 0, err
+	}
 	if err := r.askTable(ctx, c); err != nil || len(q.counted) == 0 {
 		return nil, 0, err
 	}

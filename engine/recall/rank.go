@@ -3,14 +3,12 @@ package recall
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/resident"
-	"github.com/mallardmem/mallard/engine/kinds"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
@@ -53,30 +51,61 @@ type rankings struct {
 	known   map[string]bool // weights that it has statements for
 }
 
+// rankedColumns are the columns of the query recall_rank, but for what the candidate has from the start.
+var rankedColumns = map[string]func(*Candidate) any{
+	"doc_no":              func(v *Candidate) any { return &v.DocNo },
+	"vector_score":        func(v *Candidate) any { return &v.VectorScore },
+	"lexical_score":       func(v *Candidate) any { return &v.LexicalScore },
+	"tells":               func(v *Candidate) any { return &v.Tells },
+	"date_score":          func(v *Candidate) any { return &v.DateScore },
+	"speaker_score":       func(v *Candidate) any { return &v.SpeakerScore },
+	"reply_score":         func(v *Candidate) any { return &v.ReplyScore },
+	"answered_score":      func(v *Candidate) any { return &v.AnsweredScore },
+	"fused":               func(v *Candidate) any { return &v.Fused },
+	"reranked":            func(v *Candidate) any { return &v.Reranked },
+	"recency":             func(v *Candidate) any { return &v.Recency },
+	"importance_weighted": func(v *Candidate) any { return &v.Importance },
+	"length_normed":       func(v *Candidate) any { return &v.LengthNorm },
+	"composite":           func(v *Candidate) any { return &v.Composite },
+	"decayed":             func(v *Candidate) any { return &v.Decayed },
+	"dropped":             func(v *Candidate) any { return duck.TextOf(&v.Dropped) },
+}
+
 // rankIn ranks in the ranking's own instance p; c is the file.
 func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
-	weights, has := r.weights.arg(), duck.Kept[rankings](p)
-	if has.weights != weights {
-		if len(has.known) >= maxRankings {
-			p.Unprepare()
-			has.known = nil
-		}
-		if err := p.ExecTempDDL(ctx, sqlfiles.Query("rank_weights"), "{weights}", weights); err != nil {
-			return err
-		}
-		if has.weights = weights; has.known == nil {
-			has.known = map[string]bool{}
-		}
-		has.known[weights] = true
+	w := r.weights
+	if r.result.Mode != Hybrid { // one channel has nothing to blend in
+		w.Rerank = "none"
 	}
-	if err := r.offer(p); err != nil {
+	if err := weighIn(ctx, p, w.arg()); err != nil {
 		return err
 	}
+	froms, untils := r.periods()
+	offered.Put(p, r.offers())
+	defer offered.Put(p, nil)
+	asked.Put(p, []asking{{r.question.words, froms, untils}})
+	on := map[string]bool{"date": w.Date > 0 && len(froms) > 0, "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "light": w.Rerank == "light"}
+	byNo := make(map[int32]*resident.Found, len(r.found))
+	for i := range r.found {
+		byNo[r.found[i].No] = &r.found[i]
+	}
 	r.candidates = make([]Candidate, 0, len(r.found))
-	err := p.EachFor(ctx, "recall_rank", weights, func(rows *sql.Rows) error {
-		var v Candidate
-		err := rows.Scan(&v.DocNo, &v.Cosine, &v.NearCosine, &v.Raw, &v.VectorScore, &v.LexicalScore, &v.DateScore, &v.SpeakerScore,
-			&v.ReplyScore, &v.AnsweredScore, &v.Tells, &v.Asks, &v.Fused, &v.Reranked, &v.Recency, &v.Importance, &v.LengthNorm, &v.Composite, &v.Decayed, duck.TextOf(&v.Dropped))
+	var dest []any
+	var v Candidate
+	err := p.EachPart(ctx, "recall_rank", on, w.arg(), func(rows *sql.Rows) error {
+		if dest == nil {
+			names, err := rows.Columns()
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				dest = append(dest, rankedColumns[name](&v))
+			}
+		}
+		v = Candidate{}
+		err := rows.Scan(dest...)
+		f := byNo[v.DocNo]
+		v.Cosine, v.NearCosine, v.Raw, v.Asks = known(f.Cosine), known(f.NearCosine), known(f.Raw), f.EndsAsking
 		r.candidates = append(r.candidates, v)
 		return err
 	})
@@ -96,24 +125,24 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 	return nil
 }
 
-// offer puts what is ranked into the tables of the ranking.
-func (r *recall) offer(p *duck.Conn) error {
-	rows := make([][]driver.Value, len(r.found))
-	for i, f := range r.found {
-		rows[i] = []driver.Value{f.No, f.SessionNo, f.Place, duck.NullText(f.Conversation), duck.NullText(f.Speaker), duck.NullText(f.Role), f.Asks, f.EndsAsking, f.Tells,
-			string(f.Kind), duck.NullText(f.Tier), dated(f.CreatedAt), dated(f.ValidFrom), dated(f.Use.ValidUntil), f.Characters, f.Noise, nil, nil, nil, nil, nil,
-			known(f.Cosine), known(f.NearCosine), known(f.Raw)}
-		if f.Kind == kinds.Memory {
-			copy(rows[i][16:], []driver.Value{f.Use.Importance, f.Use.Confidence, f.Use.AccessCount, dated(f.Use.LastAccessedAt), duck.NullText(f.Use.TemporalType)})
-		}
+// weighIn makes weights those of the statements of a connection of the ranking's instance.
+func weighIn(ctx context.Context, p *duck.Conn, weights string) error {
+	has := duck.Kept[rankings](p)
+	if has.weights == weights {
+		return nil
 	}
-	if err := p.AppendTemp("offered", rows...); err != nil {
+	if len(has.known) >= maxRankings {
+		p.Unprepare()
+		has.known = nil
+	}
+	if err := p.ExecTempDDL(ctx, sqlfiles.Query("rank_weights"), "{weights}", weights); err != nil {
 		return err
 	}
-	q := &r.question
-	froms, untils := r.periods()
-	return p.AppendTemp("asking", []driver.Value{r.at, int32(r.query.Limit), r.result.Mode == Hybrid, append([]string{}, q.words...), froms, untils,
-		q.byWords, q.vector != nil, r.chance()})
+	if has.weights = weights; has.known == nil {
+		has.known = map[string]bool{}
+	}
+	has.known[weights] = true
+	return nil
 }
 
 // diversify puts those that are too much alike a better one behind the others.
@@ -121,17 +150,11 @@ func (r *recall) diversify(ctx context.Context, p, c *duck.Conn, ranked []Candid
 	if r.weights.Diversity == 1 || len(ranked) < 2 {
 		return nil
 	}
-	alike, err := r.alike(ctx, c, ranked)
-	if err != nil || len(alike) == 0 {
+	pairs, err := r.alike(ctx, c, ranked)
+	if err != nil || len(pairs) == 0 {
 		return err
 	}
-	rows := make([][]driver.Value, len(alike))
-	for i, a := range alike {
-		rows[i] = []driver.Value{a.Place, a.Before}
-	}
-	if err := p.AppendTemp("alike", rows...); err != nil {
-		return err
-	}
+	alike.Put(p, pairs)
 	kept, err := duck.Column[int32](ctx, p, "recall_kept", sql.Named("documents", int32(len(ranked))))
 	if err != nil {
 		return err
@@ -169,38 +192,15 @@ func (r *recall) alike(ctx context.Context, c *duck.Conn, ranked []Candidate) (a
 			return all, err
 		}
 	}
-	if err := putShown(c, numbers); err != nil {
-		return nil, err
-	}
-	all, err = duck.List(ctx, c, "recall_alike", func(rows *sql.Rows, a *resident.Alike) error { return rows.Scan(&a.Place, &a.Before) },
+	c.List(numbers)
+	return duck.List(ctx, c, "recall_alike", func(rows *sql.Rows, a *resident.Alike) error { return rows.Scan(&a.Place, &a.Before) },
 		sql.Named("most", r.weights.Diversity))
-	if err == nil {
-		err = c.ExecTempDDL(ctx, sqlfiles.Query("recall_clear_shown"))
-	}
-	return all, err
 }
 
-// putShown puts documents into the table of those that are shown.
-func putShown(c *duck.Conn, numbers []int32) error {
-	rows := make([][]driver.Value, len(numbers))
-	for i, no := range numbers {
-		rows[i] = []driver.Value{no, int32(i + 1)}
-	}
-	return c.AppendTemp("shown", rows...)
-}
-
-// known is a number, or NULL.
-func known(f float64) driver.Value {
+// known is a number, or nil.
+func known(f float64) *float64 {
 	if math.IsNaN(f) {
 		return nil
 	}
-	return f
-}
-
-// dated is a time as the resident index has it, or NULL.
-func dated(micros int64) driver.Value {
-	if micros == resident.Never {
-		return nil
-	}
-	return time.UnixMicro(micros).UTC()
+	return &f
 }

@@ -73,7 +73,7 @@ func (r *recall) run(ctx context.Context) error {
 				duck.Kept[recallTables](c).recalls = 0
 			}
 		}()
-		if err := c.Reading(ctx, func() error { return r.ask(ctx, c) }); err != nil {
+		if err := r.ask(ctx, c); err != nil {
 			return err
 		}
 		if err := r.embed(ctx); err != nil {
@@ -152,9 +152,7 @@ func (r *recall) show(ctx context.Context, c *duck.Conn) error {
 
 // hitsOf reads what is shown of documents, by their numbers.
 func hitsOf(ctx context.Context, c *duck.Conn, among []kinds.Kind, docNos []int32, level memory.Level) (map[int32]Hit, error) {
-	if err := putShown(c, docNos); err != nil {
-		return nil, err
-	}
+	c.List(docNos)
 	hits := map[int32]Hit{}
 	for kind, name := range map[kinds.Kind]string{kinds.Memory: "recall_memories", kinds.Message: "recall_messages", kinds.Summary: "recall_summaries"} {
 		if !slices.Contains(among, kind) {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
@@ -162,6 +163,7 @@ func (rc *Recaller) SetWeights(ctx context.Context, name string, w Weights) erro
 	if err := w.validate(); err != nil {
 		return fmt.Errorf("set weights: %w", err)
 	}
+	defer rc.sets.forget()
 	return rc.file.Write(ctx, "set weights", func(tx *duck.Write) error {
 		return rc.file.PutSetting(ctx, tx, weightsPrefix+name, w)
 	})
@@ -169,6 +171,7 @@ func (rc *Recaller) SetWeights(ctx context.Context, name string, w Weights) erro
 
 // ResetWeights removes a stored set; a built-in one of that name is back as it was. Errors: ErrNotFound for a name that is neither.
 func (rc *Recaller) ResetWeights(ctx context.Context, name string) error {
+	defer rc.sets.forget()
 	return rc.file.Write(ctx, "reset weights", func(tx *duck.Write) error {
 		found, err := rc.file.DeleteSetting(ctx, tx, weightsPrefix+name)
 		if _, builtin := builtinWeights()[name]; err == nil && !found && !builtin {
@@ -178,17 +181,59 @@ func (rc *Recaller) ResetWeights(ctx context.Context, name string) error {
 	})
 }
 
-// weights reads one set.
-func (rc *Recaller) weights(ctx context.Context, c *duck.Conn, name string) (w Weights, err error) {
+// knownSets are the sets that were read since one was written: whoever writes the file is this process.
+type knownSets struct {
+	mu     sync.Mutex
+	writes int
+	sets   map[string]Weights
+}
+
+// forget has all sets be read again. It is called after each write.
+func (k *knownSets) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.writes++
+	k.sets = nil
+}
+
+// get gives a set that is known, and how often sets were written until now.
+func (k *knownSets) get(name string) (w Weights, known bool, writes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w, known = k.sets[name]
+	return w, known, k.writes
+}
+
+// keep notes a set, unless one was written since it was read.
+func (k *knownSets) keep(name string, w Weights, writes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.writes != writes {
+		return
+	}
+	if k.sets == nil {
+		k.sets = map[string]Weights{}
+	}
+	k.sets[name] = w
+}
+
+// weights gives one set, as it is in the file or built in.
+func (rc *Recaller) weights(ctx context.Context, c *duck.Conn, name string) (Weights, error) {
+	w, known, writes := rc.sets.get(name)
+	if known {
+		return w, nil
+	}
 	w = baseWeights(name)
 	found, err := rc.file.Setting(ctx, c, weightsPrefix+name, &w)
-	if err != nil || found {
+	if err != nil {
 		return w, err
 	}
-	w, found = builtinWeights()[name]
 	if !found {
-		return w, noWeights(name)
+		if w, found = builtinWeights()[name]; !found {
+			return w, noWeights(name)
+		}
 	}
+	rc.sets.keep(name, w, writes)
 	return w, nil
 }
 

@@ -32,10 +32,10 @@ CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical
 CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
--- What has no word of the question, around it neither, is by chance below the cosine that random text reaches; unless it is of the time that the
--- question names. Without a model chance is more than any cosine. chance 0 is off.
-CREATE OR REPLACE MACRO by_chance(raw, cosine, near_cosine, date_score, chance) AS
-    chance > 0 AND raw IS NULL AND coalesce(date_score, 0) < 1 AND greatest(coalesce(cosine, -1), coalesce(near_cosine, -1)) < chance;
+-- What has no word of the question, around it neither, is by chance below the cosine that random text reaches. Without a model chance is more than any
+-- cosine. chance 0 is off.
+CREATE OR REPLACE MACRO by_chance(raw, cosine, near_cosine, chance) AS
+    chance > 0 AND raw IS NULL AND greatest(coalesce(cosine, -1), coalesce(near_cosine, -1)) < chance;
 
 -- Talk ----------------------------------------------------------------------------------------------------------------
 

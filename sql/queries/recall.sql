@@ -11,8 +11,6 @@ CREATE OR REPLACE TEMP TABLE asking (
     asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT,
     kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tagged BOOLEAN, fts BOOLEAN,
     since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
--- Conversations by name or id.
-CREATE OR REPLACE TEMP TABLE asked_conversations (name VARCHAR);
 -- What the index is asked: word counts the words of the question, share is what a term adds to the frequency of its word: 1 for
 -- the word itself, less for a related one, 0 for one that is only counted.
 CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUBLE);
@@ -21,20 +19,13 @@ CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN, chance D
 CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
 CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
 CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
--- Documents that are shown, from the first place on.
-CREATE OR REPLACE TEMP TABLE shown (doc_no INTEGER, place INTEGER);
 
 -- name: recall_clear
 -- Forgets what the connection was last asked. The weights stay: the next question mostly has the same.
 DELETE FROM temp.main.asking;
-DELETE FROM temp.main.asked_conversations;
 DELETE FROM temp.main.asked_terms;
 DELETE FROM temp.main.asked_vector;
 DELETE FROM temp.main.word_rarity;
-DELETE FROM temp.main.shown;
-
--- name: recall_clear_shown
-DELETE FROM temp.main.shown;
 
 -- name: recall_clear_rest
 -- Forgets what only some recalls fill.
@@ -44,11 +35,11 @@ DELETE FROM temp.main.fts_hits;
 -- name: recall_conversations
 -- The conversations that are named, by id or name.
 SELECT a.name, c.id, c.scope
-FROM temp.main.asked_conversations AS a
+FROM (SELECT unnest($names::VARCHAR[]) AS name) AS a
 JOIN conversations AS c ON c.name = a.name
 UNION
 SELECT a.name, c.id, c.scope
-FROM temp.main.asked_conversations AS a
+FROM (SELECT unnest($names::VARCHAR[]) AS name) AS a
 JOIN conversations AS c ON c.id = a.name;
 
 -- name: recall_clear_weights

@@ -107,6 +107,10 @@ func OpenDatabase(ctx context.Context, path string, o setup.Options) (*sql.DB, e
 		db.Close()
 		return nil, openError(path, err)
 	}
+	if err := (Tables{&Listed}).register(ctx, db); err != nil {
+		db.Close()
+		return nil, err
+	}
 	return db, nil
 }
 
@@ -166,7 +170,7 @@ func (c *Conn) statement(ctx context.Context, name string, args []any) (*sql.Stm
 	if stmt, ok := c.prepared[key]; ok {
 		return stmt, nil
 	}
-	stmt, err := c.SQL.PrepareContext(ctx, sqlfiles.Query(name))
+	stmt, err := c.SQL.PrepareContext(c.binds(ctx), sqlfiles.Query(name))
 	if err != nil {
 		return nil, QueryError(name, err)
 	}
@@ -257,7 +261,7 @@ func (c *Conn) Query(ctx context.Context, name string, args ...any) (*sql.Rows, 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := stmt.QueryContext(ctx, args...)
+	rows, err := stmt.QueryContext(c.binds(ctx), args...)
 	if err != nil {
 		return nil, QueryError(name, err)
 	}
@@ -273,18 +277,19 @@ func (c *Conn) Each(ctx context.Context, name string, scan func(*sql.Rows) error
 	return ScanAll(rows, name, scan)
 }
 
-// EachFor is Each for a query that is prepared once for each of several states of the connection's variables, whose values are constants in it.
-func (c *Conn) EachFor(ctx context.Context, name, state string, scan func(*sql.Rows) error) error {
-	key := name + " " + state
+// EachPart is Each for a query of which only some parts are on, prepared once for each state: what is on, and the connection's variables, whose values are
+// constants in it.
+func (c *Conn) EachPart(ctx context.Context, name string, on map[string]bool, state string, scan func(*sql.Rows) error) error {
+	key := fmt.Sprint(name, on, state)
 	stmt, ok := c.prepared[key]
 	if !ok {
 		var err error
-		if stmt, err = c.SQL.PrepareContext(ctx, sqlfiles.Query(name)); err != nil {
+		if stmt, err = c.SQL.PrepareContext(c.binds(ctx), sqlfiles.Parts(name, on)); err != nil {
 			return QueryError(name, err)
 		}
 		c.prepared[key] = stmt
 	}
-	rows, err := stmt.QueryContext(ctx)
+	rows, err := stmt.QueryContext(c.binds(ctx))
 	if err != nil {
 		return QueryError(name, err)
 	}

@@ -12,9 +12,10 @@ import (
 )
 
 // Private is an instance of DuckDB in memory that has nothing of the file but its macros: small statements over some rows take a third of the time
-// there. Whatever is put into it is gone after each use, so that all files of a process can share one. Who uses it holds it.
+// there. It stores nothing: what statements read are tables of Go, so that all files of a process can share one. Who uses it holds it.
 type Private struct {
-	Tables string // the named statements that make the tables of a connection
+	Macros string // the named statements that make further macros
+	Tables Tables
 
 	mu    sync.Mutex
 	users int
@@ -52,14 +53,16 @@ func (p *Private) shut() {
 // privateDSN: one thread, for more of them only wait for each other over some rows.
 const privateDSN = ":memory:?threads=1&memory_limit=96MB"
 
-// Lend runs do with a connection that nobody else has meanwhile, in a transaction that is rolled back.
+// Lend runs do with a connection that nobody else has meanwhile.
 func (p *Private) Lend(ctx context.Context, do func(c *Conn) error) error {
 	c, db, err := p.take(ctx)
 	if err != nil {
 		return err
 	}
-	err = c.Passing(ctx, func() error { return do(c) })
-	p.giveBack(c, db, err)
+	c.spoiled = true // until it is known that do has come to its end
+	defer func() { p.giveBack(c, db, err) }()
+	err = do(c)
+	c.spoiled = false
 	return err
 }
 
@@ -77,7 +80,7 @@ func (p *Private) take(ctx context.Context) (*Conn, *sql.DB, error) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	if p.db == nil {
-		db, err := openPrivate(ctx)
+		db, err := p.open(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -87,23 +90,28 @@ func (p *Private) take(ctx context.Context) (*Conn, *sql.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &Conn{SQL: conn, prepared: map[string]*sql.Stmt{}}
-	if err := c.execDDL(ctx, sqlfiles.Query(p.Tables)); err != nil {
-		return nil, nil, errors.Join(err, c.Close())
-	}
-	return c, p.db, nil
+	return &Conn{SQL: conn, prepared: map[string]*sql.Stmt{}}, p.db, nil
 }
 
-func openPrivate(ctx context.Context) (*sql.DB, error) {
+func (p *Private) open(ctx context.Context) (*sql.DB, error) {
 	connector, err := duckdb.NewConnector(privateDSN, nil)
 	if err != nil {
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	if _, err := db.ExecContext(ctx, sqlfiles.Macros()+sqlfiles.Query("private_seal")); err != nil {
+	if err := p.furnish(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// furnish makes the macros and tables of a new instance, and shuts it off.
+func (p *Private) furnish(ctx context.Context, db *sql.DB) error {
+	if err := p.Tables.register(ctx, db); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, sqlfiles.Macros()+sqlfiles.Query(p.Macros)+sqlfiles.Query("private_seal"))
+	return err
 }
 
 // giveBack takes a connection back. After an error that leaves the instance unusable the next one is of another instance.

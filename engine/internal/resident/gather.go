@@ -71,6 +71,9 @@ func (x *Index) Gather(q *Question) []Found {
 	if q.Far > 0 {
 		g.steps = append(g.steps, step{-2, q.Far}, step{2, q.Far})
 	}
+	if q.Vector != nil && x.vectors.dims == len(q.Vector) {
+		g.probe = x.vectors.probe(q.Vector)
+	}
 	g.listen()
 	g.choose()
 	g.hear()
@@ -82,6 +85,7 @@ type gathering struct {
 	*Index
 	q     *Question
 	among bitmap.Bitmap
+	probe *probe // nil: no vector is asked
 	steps []step
 	hits  []hit // of terms that some document has
 	// By session, those that take part, in order of their places.
@@ -230,32 +234,46 @@ func (g *gathering) byWords() []int32 {
 			score[p.slot] += bm25(idf[c.kind], g.shareIn(h, p.slot)*float64(p.tf), float64(c.length), q.Rarity.average[c.kind], q.K1, q.B)
 		}
 	}
-	best := g.best(touched, func(slot int32) float64 { return math.Round(score[slot] * 1e9) })
-	for _, slot := range touched {
+	all := make([]scored, len(touched))
+	for i, slot := range touched {
+		all[i] = scored{slot, math.Round(score[slot] * 1e9)}
 		score[slot] = 0
 	}
-	return best
+	return g.best(all)
+}
+
+// scored is a slot with what it is chosen by.
+type scored struct {
+	slot  int32
+	score float64
 }
 
 // best gives the slots with the highest scores, of equal ones the first by number.
-func (g *gathering) best(slots []int32, score func(int32) float64) []int32 {
-	n := min(g.q.Pool, len(slots))
-	order := func(a, b int32) int {
-		return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(g.columns[a].no, g.columns[b].no))
+func (g *gathering) best(all []scored) []int32 {
+	n := min(g.q.Pool, len(all))
+	order := func(a, b scored) int {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return cmp.Compare(g.columns[a.slot].no, g.columns[b.slot].no)
 	}
-	if len(slots) > 4*n {
-		slots = top(slots, n, order)
+	if len(all) > 4*n {
+		all = top(all, n, order)
 	}
-	slices.SortFunc(slots, order)
-	return slots[:n]
+	slices.SortFunc(all, order)
+	slots := make([]int32, n)
+	for i := range slots {
+		slots[i] = all[i].slot
+	}
+	return slots
 }
 
 // top gives the n first in an order, in none: a heap whose root is the last of them.
-func top(slots []int32, n int, order func(a, b int32) int) []int32 {
+func top(all []scored, n int, order func(a, b scored) int) []scored {
 	if n == 0 {
 		return nil
 	}
-	heap := slices.Clone(slots[:n])
+	heap := slices.Clone(all[:n])
 	down := func(i int) {
 		for {
 			last := i
@@ -274,9 +292,9 @@ func top(slots []int32, n int, order func(a, b int32) int) []int32 {
 	for i := n/2 - 1; i >= 0; i-- {
 		down(i)
 	}
-	for _, slot := range slots[n:] {
-		if order(slot, heap[0]) < 0 {
-			heap[0] = slot
+	for _, s := range all[n:] {
+		if order(s, heap[0]) < 0 {
+			heap[0] = s
 			down(0)
 		}
 	}
@@ -286,7 +304,7 @@ func top(slots []int32, n int, order func(a, b int32) int) []int32 {
 // byVector gives the best by cosine.
 func (g *gathering) byVector(n int) []int32 {
 	v := &g.vectors
-	if g.q.Vector == nil || v.dims != len(g.q.Vector) {
+	if g.probe == nil {
 		return nil
 	}
 	slots := make([]int32, 0, n)
@@ -298,11 +316,11 @@ func (g *gathering) byVector(n int) []int32 {
 	if len(slots) > fewVectors {
 		slots = g.nearest(slots, max(firstVectors, 20*g.q.Pool, len(slots)/shareVectors))
 	}
-	cosines := make(map[int32]float64, len(slots))
-	for _, slot := range slots {
-		cosines[slot] = v.cosine(slot, g.q.Vector)
+	all := make([]scored, len(slots))
+	for i, slot := range slots {
+		all[i] = scored{slot, v.about(slot, g.probe)}
 	}
-	return g.best(slots, func(slot int32) float64 { return cosines[slot] })
+	return g.best(all)
 }
 
 // nearest gives at least the n whose signs differ least from those of the question.
@@ -312,7 +330,7 @@ func (g *gathering) nearest(slots []int32, n int) []int32 {
 	}
 	v := &g.vectors
 	signs := make([]uint64, v.words)
-	sketch(g.q.Vector, signs)
+	sketch(g.probe.exact, signs)
 	distances, counts := make([]uint16, len(slots)), make([]int, v.dims+1)
 	for i, slot := range slots {
 		d := v.distance(int(slot), signs)
@@ -336,7 +354,9 @@ func (g *gathering) nearest(slots []int32, n int) []int32 {
 func (g *gathering) hear() {
 	g.heard = make([][]note, len(g.around))
 	for _, h := range g.hits {
-		each(g.around, h.postings, func(i int, tf float32) { g.heard[i] = append(g.heard[i], note{h.word, g.shareIn(h, g.around[i]) * float64(tf)}) })
+		each(g.around, h.postings, func(i int, tf float32) {
+			g.heard[i] = append(g.heard[i], note{h.word, g.shareIn(h, g.around[i]) * float64(tf)})
+		})
 	}
 }
 
@@ -365,8 +385,8 @@ func (g *gathering) describe() []Found {
 	q := g.q
 	cosines := make([]float64, len(g.around))
 	for i, slot := range g.around {
-		if cosines[i] = math.NaN(); q.Vector != nil && g.vectors.has(slot) {
-			cosines[i] = g.vectors.cosine(slot, q.Vector)
+		if cosines[i] = math.NaN(); g.probe != nil && g.vectors.has(slot) {
+			cosines[i] = g.vectors.cosine(slot, g.probe)
 		}
 	}
 	type sum struct {
@@ -433,15 +453,15 @@ func (x *Index) Alike(numbers []int32, most float64) (all []Alike) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	v := &x.vectors
-	vectors := make([][]float32, len(numbers))
+	probes := make([]*probe, len(numbers))
 	for i, no := range numbers {
 		slot, known := x.slotOf(no)
 		if !known || !v.has(slot) {
 			continue
 		}
-		vectors[i] = v.vector(slot)
+		probes[i] = v.probe(v.vector(slot))
 		for j := range i {
-			if vectors[j] != nil && v.cosine(slot, vectors[j]) > most {
+			if probes[j] != nil && v.cosine(slot, probes[j]) > most {
 				all = append(all, Alike{int32(i + 1), int32(j + 1)})
 			}
 		}

@@ -104,30 +104,80 @@ func (v *vectors) distance(slot int, signs []uint64) (n int) {
 	return n
 }
 
-// cosine is that of the vector of a slot and one of unit length.
-func (v *vectors) cosine(slot int32, vector []float32) float64 {
+// probe is a vector of unit length that others are compared with.
+type probe struct {
+	exact  []float32
+	values []int16 // where the others are many
+	scale  float64 // of a value
+}
+
+// probe makes one.
+func (v *vectors) probe(vector []float32) *probe {
+	p := &probe{exact: vector}
+	if v.values != nil {
+		var most float32
+		for _, f := range vector {
+			most = max(most, f, -f)
+		}
+		p.values, p.scale = make([]int16, v.dims), float64(most/math.MaxInt16)
+		if most > 0 {
+			quantize(vector, most/math.MaxInt16, p.values)
+		}
+	}
+	return p
+}
+
+// cosine is that of the vector of a slot and a probe, as near as the vector is kept.
+func (v *vectors) cosine(slot int32, p *probe) float64 {
 	at := int(slot) * v.dims
 	if v.values == nil {
-		return dot(v.exact[at:][:len(vector)], vector)
+		return dot(v.exact[at:][:v.dims], p.exact)
 	}
-	return dot(v.values[at:][:len(vector)], vector) * float64(v.scales[slot])
+	var sum float64
+	for i, value := range v.values[at:][:v.dims] {
+		sum += float64(value) * float64(p.exact[i])
+	}
+	return sum * float64(v.scales[slot])
+}
+
+// about is cosine in a third of the time: of many vectors to a few millionths.
+func (v *vectors) about(slot int32, p *probe) float64 {
+	if v.values == nil {
+		return v.cosine(slot, p)
+	}
+	return float64(dotValues(v.values[int(slot)*v.dims:][:v.dims], p.values)) * float64(v.scales[slot]) * p.scale
 }
 
 // dot is the inner product of two vectors of the same length.
-func dot[T int16 | float32](a []T, b []float32) float64 {
-	var sums [4]float64
-	i := 0
-	for ; i+4 <= len(b) && i+4 <= len(a); i += 4 {
-		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
-		sums[0] += float64(float32(x[0]) * y[0])
-		sums[1] += float64(float32(x[1]) * y[1])
-		sums[2] += float64(float32(x[2]) * y[2])
-		sums[3] += float64(float32(x[3]) * y[3])
+func dot(a, b []float32) float64 {
+	var s0, s1, s2, s3 float32
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+		a, b = a[4:], b[4:]
 	}
-	for ; i < len(b); i++ {
-		sums[0] += float64(float32(a[i]) * b[i])
+	for i := range a {
+		s0 += a[i] * b[i]
 	}
-	return sums[0] + sums[1] + sums[2] + sums[3]
+	return float64(s0+s1) + float64(s2+s3)
+}
+
+// dotValues is dot for vectors in 16 bits.
+func dotValues(a, b []int16) int64 {
+	var s0, s1, s2, s3 int64
+	for len(a) >= 8 && len(b) >= 8 { // the product of two fits into 31 bits
+		s0 += int64(int32(a[0])*int32(b[0])) + int64(int32(a[4])*int32(b[4]))
+		s1 += int64(int32(a[1])*int32(b[1])) + int64(int32(a[5])*int32(b[5]))
+		s2 += int64(int32(a[2])*int32(b[2])) + int64(int32(a[6])*int32(b[6]))
+		s3 += int64(int32(a[3])*int32(b[3])) + int64(int32(a[7])*int32(b[7]))
+		a, b = a[8:], b[8:]
+	}
+	for i := range a {
+		s0 += int64(int32(a[i]) * int32(b[i]))
+	}
+	return s0 + s1 + s2 + s3
 }
 
 // vector is that of a slot, as far as it is kept.
