@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -92,7 +93,7 @@ const (
 
 // Compact replaces old messages of the context by summaries, and old summaries by fewer: no message is lost, all can be expanded again. The
 // model is asked outside of any lock, and each summary is written in one transaction that leaves the file consistent, without a model
-// with up to seven others, so cancelling ctx at any moment keeps what was done before. One compaction of a conversation runs at a time;
+// with up to fifteen others, so cancelling ctx at any moment keeps what was done before. One compaction of a conversation runs at a time;
 // Append never waits for it.
 //
 // When the model fails, what was done stays and the error comes with the result. Where the context is over its whole budget, or with
@@ -184,14 +185,16 @@ type compaction struct {
 	sweeping  *window.Sweep
 	written   window.Sweep // sweeping as it was at the last write, to go back to
 	rarity    rarities
+
+	describing sync.WaitGroup // documents of what was made
 }
 
 // So many of the oldest messages are read at first, or as many of fewTokens as make a leaf, and window.TailMargin more. What passes have used up
-// is read anew, twice as many each time up to manyOldest.
+// is read anew, sixteen times as many up to manyOldest.
 const (
 	fewOldest  = 64
 	fewTokens  = 20
-	manyOldest = 8192
+	manyOldest = 16384
 )
 
 func (k *compaction) run(ctx context.Context) error {
@@ -314,7 +317,7 @@ const mostConflicts = 5
 
 // sweep makes the passes that the sweep plans.
 func (k *compaction) sweep(ctx context.Context, sweep *window.Sweep) error {
-	defer func() { k.made = nil; k.compactor.remember(k.v.ID, sweep.Vain()) }()
+	defer func() { k.made = nil; k.describing.Wait(); k.compactor.remember(k.v.ID, sweep.Vain()) }()
 	k.sweeping = sweep
 	for conflicts := 0; ; {
 		if len(k.made) == 0 {
@@ -383,7 +386,7 @@ func (k *compaction) plan(ctx context.Context, sweep *window.Sweep) (*contextVie
 			}
 		}
 		if used {
-			k.oldest = max(k.oldest, min(2*k.oldest, manyOldest))
+			k.oldest = max(k.oldest, min(16*k.oldest, manyOldest))
 		} else {
 			k.oldest = min(4*k.oldest, lastPosition)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/window"
@@ -57,6 +58,8 @@ type contextView struct {
 	tail     int           // position of the first item of the tail; lastPosition: there is none
 	outside  int           // tokens of the messages before the tail, those that are spared left out
 	newest   int           // position of the first of the items that the tail was found among
+
+	said []*conversation.Message // of oldest, read for several passes; never older than the view, which the write of a pass is held against
 }
 
 // lastPosition is after every message.
@@ -71,7 +74,7 @@ func (cp *Compactor) view(ctx context.Context, c *duck.Conn, conversationID stri
 	if err != nil || v.items == 0 {
 		return v, err
 	}
-	region, err := tailRegion(ctx, c, conversationID, p, last)
+	region, err := tailRegion(ctx, c, conversationID, p, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +117,29 @@ func (v *contextView) after(lo, hi int, summary window.Item) *contextView {
 	return &next
 }
 
-// tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user.
-func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p window.Policy, last int) ([]window.Item, error) {
+// reach gives the position up to which messages from oldest[lo] on have no more than so many tokens together.
+func (v *contextView) reach(lo, tokens int) (position int) {
+	first := v.oldest[lo].Position
+	position = first
+	for _, it := range v.oldest[lo:] {
+		if tokens -= it.Tokens; it.Summary || tokens < 0 || it.Position >= first+manyOldest {
+			break
+		}
+		position = it.Position
+	}
+	return position
+}
+
+// hasSaid reports whether the messages from one seq to another are among those read already.
+func (v *contextView) hasSaid(from, to int) bool {
+	return len(v.said) > 0 && v.said[0].Seq <= from && to <= v.said[len(v.said)-1].Seq
+}
+
+// tailRegion reads the newest items: more messages than the tail can have, and the newest one of a user; or all from the first message on.
+func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p window.Policy, first, last int) ([]window.Item, error) {
 	enough := max(p.TailCount, 0) + window.TailMargin
 	for reach := enough; ; reach *= 4 {
-		items, err := itemsBetween(ctx, c, conversationID, max(last-reach, 0), lastPosition)
+		items, err := itemsBetween(ctx, c, conversationID, max(last-reach, first), lastPosition)
 		if err != nil {
 			return nil, err
 		}
@@ -130,14 +151,14 @@ func tailRegion(ctx context.Context, c *duck.Conn, conversationID string, p wind
 			}
 		}
 		switch {
-		case reach > last || messages >= enough && asked:
+		case last-reach <= first || messages >= enough && asked:
 			return items, nil
 		case messages >= enough:
-			var first int
-			if _, err := c.One(ctx, "assemble_asked", []any{&first}, sql.Named("conversation_id", conversationID), sql.Named("before", int32(lastPosition))); err != nil || first == 0 {
+			var asked int
+			if _, err := c.One(ctx, "assemble_asked", []any{&asked}, sql.Named("conversation_id", conversationID), sql.Named("before", int32(lastPosition))); err != nil || asked == 0 {
 				return items, err
 			}
-			return itemsBetween(ctx, c, conversationID, max(first-window.TailMargin, 0), lastPosition)
+			return itemsBetween(ctx, c, conversationID, max(asked-window.TailMargin, first), lastPosition)
 		}
 	}
 }

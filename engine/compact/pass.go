@@ -11,6 +11,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/text/extract"
@@ -21,21 +22,14 @@ import (
 // written with the next ones. It gives the tokens of the context before and after, and the id of the summary, if it is one.
 func (k *compaction) pass(ctx context.Context, view *contextView, step window.Step) (p Pass, err error) {
 	p.TokensBefore, p.TokensAfter = view.tokens, view.tokens
-	if step.Kind == window.Condensed { // of summaries that are in the file
+	chosen := view.oldest[step.Lo:step.Hi]
+	if !k.isBehind(chosen) { // what is made may be among the sources, and is written in the order of the context
 		if err := k.write(ctx); err != nil {
 			return p, err
 		}
 	}
 	started := k.compactor.file.Now()
-	chosen := view.oldest[step.Lo:step.Hi]
-	var in *summaryInput
-	err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
-		in, err = k.compactor.summaryInput(ctx, c, k.v, chosen)
-		if err != nil || k.compactor.opts.LLM == nil { // sentences are picked without regard to what came before
-			return err
-		}
-		return in.readPrevious(ctx, c, view.oldest, step.Previous)
-	})
+	in, err := k.input(ctx, view, step)
 	if err != nil {
 		return p, err
 	}
@@ -61,13 +55,54 @@ func (k *compaction) pass(ctx context.Context, view *contextView, step window.St
 	k.known = view.after(step.Lo, step.Hi, s.item())
 	p.TokensAfter += s.Tokens - window.Tokens(chosen)
 	p.SummaryID, p.Kind, p.Depth, p.Level, p.Fallback, p.Items = s.ID, s.Kind, s.Depth, s.Level, s.Fallback, len(chosen)
-	m := &madePass{Pass: p, items: chosen, in: in, summary: s, document: k.compactor.DescribeSummary(ctx, s), calls: made.calls, started: started}
+	m := &madePass{Pass: p, items: chosen, in: in, summary: s, document: k.describe(ctx, s), calls: made.calls, started: started}
 	k.made = append(k.made, m)
-	if k.compactor.opts.LLM == nil && step.Kind == window.Leaf && k.known != nil && len(k.made) < together {
+	if k.compactor.opts.LLM == nil && k.known != nil && len(k.made) < together {
 		return p, nil
 	}
 	err = k.write(ctx)
 	return m.Pass, err
+}
+
+// describe makes the document of a summary while the next one is made.
+func (k *compaction) describe(ctx context.Context, s *Summary) <-chan *index.Document {
+	document := make(chan *index.Document, 1)
+	k.describing.Go(func() { document <- k.compactor.DescribeSummary(ctx, s) })
+	return document
+}
+
+// input reads the sources of a pass. After the first one, where no model is waited for, the messages of the next leaves are read with it.
+func (k *compaction) input(ctx context.Context, view *contextView, step window.Step) (in *summaryInput, err error) {
+	chosen := view.oldest[step.Lo:step.Hi]
+	more := step.Kind == window.Leaf && len(k.result.Passes)+len(k.made) > 0
+	reach := func(leaves int) int { // of so many, as far as they may be made
+		if k.policy.MaxPasses > 0 {
+			leaves = min(leaves, k.policy.MaxPasses-k.sweeping.Passes())
+		}
+		return view.reach(step.Lo, leaves*k.policy.LeafChunkTokens)
+	}
+	if more && k.compactor.opts.LLM == nil {
+		if from, to := chosen[0].Position, chosen[len(chosen)-1].Position; !view.hasSaid(from, to) {
+			to = max(to, reach(together))
+			err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
+				view.said, err = messagesSaid(ctx, c, k.v.ID, from, to)
+				return err
+			})
+		}
+		in = k.compactor.leafInput(k.v, view.said, chosen)
+	} else {
+		err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
+			in, err = k.compactor.summaryInput(ctx, c, k.v, chosen)
+			if err != nil || k.compactor.opts.LLM == nil { // sentences are picked without regard to what came before
+				return err
+			}
+			return in.readPrevious(ctx, c, view.oldest, step.Previous)
+		})
+	}
+	if err == nil && more {
+		in.until = reach(ahead)
+	}
+	return in, err
 }
 
 // summaryInput is what a summary is made from.
@@ -76,7 +111,7 @@ type summaryInput struct {
 	kind         window.Kind
 	depth        int // of the summary to make
 	sources      []Source
-	docNos       []int32 // of the messages from the first source to the last, also of those that are no sources
+	until        int // seq up to which the next passes will have sources, as far as that is known
 	passages     []extract.Passage
 	stored       int // tokens of the sources as the context has them
 	previous     string

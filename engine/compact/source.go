@@ -17,37 +17,54 @@ import (
 // summaryInput reads what items of a context say, and what a summary of them will have to know. Items that refer to nothing are missing
 // among its sources.
 func (cp *Compactor) summaryInput(ctx context.Context, c *duck.Conn, v *conversation.Conversation, items []window.Item) (*summaryInput, error) {
-	in := &summaryInput{conversation: v, kind: window.Leaf}
 	if items[0].Summary {
-		in.kind, in.depth = window.Condensed, items[0].Depth+1
+		in := &summaryInput{conversation: v, kind: window.Condensed, depth: items[0].Depth + 1}
 		return in, cp.readSummaries(ctx, c, in, items)
 	}
-	return in, cp.readMessages(ctx, c, in, items)
+	messages, err := messagesSaid(ctx, c, v.ID, items[0].Position, items[len(items)-1].Position)
+	if err != nil {
+		return nil, err
+	}
+	return cp.leafInput(v, messages, items), nil
 }
 
-// readMessages takes messages as sources.
-func (cp *Compactor) readMessages(ctx context.Context, c *duck.Conn, in *summaryInput, items []window.Item) error {
+// messagesSaid reads messages of a conversation, from one seq to another, as far as summaries are made of them.
+func messagesSaid(ctx context.Context, c *duck.Conn, conversationID string, from, to int) ([]*conversation.Message, error) {
+	of := []any{sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to))}
+	bySeq := map[int]*conversation.Message{}
+	var messages []*conversation.Message
+	err := c.Each(ctx, "messages_said", func(rows *sql.Rows) error {
+		var m conversation.Message
+		err := rows.Scan(&m.ID, &m.Seq, &m.Role, duck.TextOf(&m.Speaker), &m.Text, duck.TextOf(&m.Caption), &m.SaidAt, &m.Tokens)
+		messages, bySeq[m.Seq] = append(messages, &m), &m
+		return err
+	}, of...)
+	if err != nil || len(messages) == 0 {
+		return nil, err
+	}
+	return messages, c.Each(ctx, "parts_said", func(rows *sql.Rows) error {
+		var seq int
+		var b conversation.Block
+		err := rows.Scan(&seq, &b.Type, duck.TextOf(&b.Text), duck.TextOf(&b.Tool), duck.TextOf(&b.Input), duck.TextOf(&b.Output), &b.IsError, duck.TextOf(&b.FileName))
+		if m := bySeq[seq]; m != nil {
+			m.Blocks = append(m.Blocks, b)
+		}
+		return err
+	}, of...)
+}
+
+// leafInput takes those messages as sources that are among the items.
+func (cp *Compactor) leafInput(v *conversation.Conversation, messages []*conversation.Message, items []window.Item) *summaryInput {
+	in := &summaryInput{conversation: v, kind: window.Leaf}
 	wanted := make(map[string]bool, len(items))
 	for _, i := range items {
 		wanted[i.Ref] = true
 	}
-	var messages []*conversation.Message
-	err := c.Each(ctx, "message_range", func(rows *sql.Rows) error {
-		m, docNo, _, err := conversation.ScanMessage(rows)
-		in.docNos = append(in.docNos, docNo)
-		if wanted[m.ID] {
-			messages = append(messages, m)
-		}
-		return err
-	}, sql.Named("conversation_id", in.conversation.ID), sql.Named("from", int64(items[0].Position)), sql.Named("to", int64(items[len(items)-1].Position)))
-	if err != nil {
-		return err
-	}
-	if err := conversation.FillBlocks(ctx, c, messages); err != nil {
-		return err
-	}
 	at := cp.opts.Conversation.Location()
 	for _, m := range messages {
+		if !wanted[m.ID] {
+			continue
+		}
 		in.span(m.Seq, m.Seq, m.SaidAt, m.SaidAt)
 		in.sources = append(in.sources, Source{kinds.Message, m.ID})
 		in.stored += m.Tokens
@@ -58,7 +75,7 @@ func (cp *Compactor) readMessages(ctx context.Context, c *duck.Conn, in *summary
 		}
 		in.refer(m.Text, m.ToolText())
 	}
-	return nil
+	return in
 }
 
 // readSummaries takes summaries as sources.

@@ -15,8 +15,8 @@ import (
 	"github.com/mallardmem/mallard/engine/window"
 )
 
-// together is how many leaves are written in one transaction at most where no model is waited for: a transaction takes as long as a leaf takes to make.
-const together = 8
+// together is how many summaries are written in one transaction at most where no model is waited for: a transaction takes as long as a leaf takes to make.
+const together = 16
 
 // madePass is a pass whose summary is made and not written yet.
 type madePass struct {
@@ -24,9 +24,18 @@ type madePass struct {
 	items    []window.Item // that it stands for
 	in       *summaryInput
 	summary  *Summary
-	document *index.Document
+	document <-chan *index.Document
 	calls    int
 	started  time.Time
+}
+
+// isBehind reports whether items stand behind all that is made and not written yet.
+func (k *compaction) isBehind(items []window.Item) bool {
+	if len(k.made) == 0 {
+		return true
+	}
+	last := k.made[len(k.made)-1].items
+	return items[0].Position > last[len(last)-1].Position
 }
 
 // write puts what was made into the file, all of it in one transaction or nothing, and notes it in the result. What was said meanwhile is in the tokens
@@ -36,19 +45,22 @@ func (k *compaction) write(ctx context.Context) error {
 	if k.made = nil; len(made) == 0 {
 		return nil
 	}
+	var documents []*index.Document
+	for _, m := range made {
+		documents = append(documents, <-m.document)
+	}
 	var items, tokens, said int
 	err := k.compactor.file.Write(ctx, "write summary", func(tx *duck.Write) (err error) {
 		var summaries []*Summary
-		var documents []*index.Document
 		var places []window.Item
+		if err := remove(ctx, tx, k.v.ID, made); err != nil {
+			return err
+		}
 		for _, m := range made {
 			if err := m.in.unchanged(ctx, tx.Conn); err != nil {
 				return err
 			}
-			if err := remove(ctx, tx, k.v.ID, m.items); err != nil {
-				return err
-			}
-			summaries, documents, places = append(summaries, m.summary), append(documents, m.document), append(places, m.summary.item())
+			summaries, places = append(summaries, m.summary), append(places, m.summary.item())
 		}
 		if err := k.compactor.insertSummaries(ctx, tx, k.v, summaries, documents); err != nil {
 			return err
@@ -92,28 +104,33 @@ func (k *compaction) record(tx *duck.Write, made []*madePass, said int) error {
 	return tx.AppendRows("compactions", rows)
 }
 
-// remove takes items out of the context, if they still stand there, nothing stands between them, and none has become longer.
-// Errors: ErrConflict.
-func remove(ctx context.Context, tx *duck.Write, conversationID string, items []window.Item) error {
-	from, to := items[0].Position, items[len(items)-1].Position
-	n := 0
-	err := tx.Each(ctx, "context_range", func(rows *sql.Rows) error {
-		var position, tokens int
-		var ref string
-		if err := rows.Scan(&position, &ref, &tokens); err != nil {
-			return err
-		}
-		if n >= len(items) || items[n].Position != position || items[n].Ref != ref || items[n].Tokens != tokens {
-			return fmt.Errorf("%w: the context changed at position %d", fault.ErrConflict, position)
-		}
-		n++
-		return nil
-	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to)))
+// remove takes what passes replace out of the context, if all of it stands there still, nothing stands between the items of a pass, and none has become
+// longer. The passes are in the order of the context. Errors: ErrConflict.
+func remove(ctx context.Context, tx *duck.Write, conversationID string, made []*madePass) error {
+	first, last := made[0].items, made[len(made)-1].items
+	stand, err := duck.List(ctx, tx.Conn, "context_range", func(rows *sql.Rows, i *window.Item) error {
+		return rows.Scan(&i.Position, &i.Ref, &i.Tokens)
+	}, sql.Named("conversation_id", conversationID), sql.Named("from", int64(first[0].Position)), sql.Named("to", int64(last[len(last)-1].Position)))
 	if err != nil {
 		return err
 	}
-	if n != len(items) {
-		return fmt.Errorf("%w: %d of %d items left the context", fault.ErrConflict, len(items)-n, len(items))
+	for _, m := range made {
+		from, to := m.items[0].Position, m.items[len(m.items)-1].Position
+		for len(stand) > 0 && stand[0].Position < from {
+			stand = stand[1:]
+		}
+		for n, was := range m.items {
+			if len(stand) == 0 {
+				return fmt.Errorf("%w: %d of %d items left the context", fault.ErrConflict, len(m.items)-n, len(m.items))
+			}
+			if is := stand[0]; is.Position != was.Position || is.Ref != was.Ref || is.Tokens != was.Tokens {
+				return fmt.Errorf("%w: the context changed at position %d", fault.ErrConflict, is.Position)
+			}
+			stand = stand[1:]
+		}
+		if err := conversation.RemoveItems(ctx, tx, conversationID, from, to); err != nil {
+			return err
+		}
 	}
-	return conversation.RemoveItems(ctx, tx, conversationID, from, to)
+	return nil
 }

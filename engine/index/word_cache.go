@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -104,7 +105,7 @@ type surface struct {
 }
 
 // lookUp finds those words that the file knows; after many times it reads all that the file has, unless these are too many.
-func (w *wordCache) lookUp(ctx context.Context, c *duck.Conn, terms, surfaces []uint64) error {
+func (w *wordCache) lookUp(ctx context.Context, c *duck.Conn, terms, surfaces string) error {
 	query, args := "words_find", []any{sql.Named("terms", terms), sql.Named("surfaces", surfaces)}
 	if w.lookups++; w.lookups == maxLookups {
 		var words int
@@ -148,10 +149,15 @@ func (w *wordCache) add(tx *duck.Write, terms map[wordHash]string, surfaces map[
 	return tx.AppendRows("surfaces", rows)
 }
 
-func hashes[V any](m map[wordHash]V) []uint64 {
-	all := make([]uint64, 0, len(m))
+// hashes lists what words are found by, as the text of a list.
+func hashes[V any](m map[wordHash]V) string {
+	const digits = 20
+	list := append(make([]byte, 0, 2+len(m)*(digits+1)), '[')
 	for h := range m {
-		all = append(all, uint64(h))
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendUint(list, uint64(h), 10)
 	}
-	return all
+	return string(append(list, ']'))
 }

@@ -153,6 +153,11 @@ func (x *explanation) add(v Candidate) {
 
 // prepare fills the tables of the connection that explanations are made from.
 func (x *explanation) prepare(ctx context.Context, missed *missed) error {
+	if x.result.Trace.Resident { // the file was not asked yet
+		if err := x.askFile(ctx, x.c); err != nil {
+			return err
+		}
+	}
 	if err := x.c.MakeTables(ctx, "explain_tables"); err != nil {
 		return err
 	}

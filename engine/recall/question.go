@@ -152,7 +152,14 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 	}
 	if len(r.tags) > 0 {
 		duck.Kept[recallTables](c).filled = true
-		if _, err := c.ExecTemp(ctx, "recall_ask_tags", sql.Named("tags", lowered(r.tags))); err != nil {
+		if err := r.findTagged(ctx, c); err != nil {
+			return err
+		}
+		rows := make([][]driver.Value, len(r.tagged))
+		for i, no := range r.tagged {
+			rows[i] = []driver.Value{no}
+		}
+		if err := c.AppendTemp("tagged", rows...); err != nil {
 			return err
 		}
 	}
@@ -178,6 +185,16 @@ func (r *recall) periods() (froms, untils []time.Time) {
 		froms, untils = append(froms, duck.UTC(p.From)), append(untils, duck.UTC(p.Until))
 	}
 	return froms, untils
+}
+
+// findTagged finds the documents that have the tags of the question, where it has any.
+func (r *recall) findTagged(ctx context.Context, c *duck.Conn) error {
+	if len(r.tags) == 0 || r.tagged != nil {
+		return nil
+	}
+	tagged, err := duck.Column[int32](ctx, c, "recall_tagged", sql.Named("tags", lowered(r.tags)))
+	r.tagged = append([]int32{}, tagged...)
+	return err
 }
 
 // lowered gives tags as the statement compares them: in lower case.
@@ -209,6 +226,9 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 		}
 	}
 	q.counted = slices.Clone(q.asked)
+	if err := r.findTagged(ctx, c); err != nil {
+		return err
+	}
 	documents, population, ok := r.countResident()
 	if !ok {
 		err := c.Reading(ctx, func() (err error) {
@@ -306,7 +326,16 @@ func (q *question) relate(r *recall) {
 }
 
 // gatherFile has the file find the candidates, by the words and the vector that stand in the connection's tables.
-func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) error {
+func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) (err error) {
+	if err := r.askFile(ctx, c); err != nil {
+		return err
+	}
+	r.found, err = duck.List(ctx, c, "recall_gather", scanFound)
+	return err
+}
+
+// askFile puts the whole question into the connection's tables.
+func (r *recall) askFile(ctx context.Context, c *duck.Conn) error {
 	q := &r.question
 	if !r.asksFile { // the resident index had counted them, and is gone since
 		if _, _, err := r.countFile(ctx, c); err != nil {
@@ -335,12 +364,7 @@ func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) error {
 			return err
 		}
 	}
-	if err := r.askVector(c); err != nil {
-		return err
-	}
-	var err error
-	r.found, err = duck.List(ctx, c, "recall_gather", scanFound)
-	return err
+	return r.askVector(c)
 }
 
 // scanFound reads a row of the query recall_gather.

@@ -44,6 +44,7 @@ type recall struct {
 	conversations []string // ids
 	question      question
 	tags          []string
+	tagged        []int32 // documents that have them, once these were looked for
 	at            time.Time
 	rarity        *resident.Rarity // nil: counted in the file
 	asksFile      bool             // the question stands in the connection's tables

@@ -12,17 +12,14 @@ import (
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
-// byResident reports whether the resident index may answer, where there is one. An explanation asks the file for more than that finds, tags
-// are looked for in the texts, and the extension has an index of its own.
-func (r *recall) byResident() bool {
-	return !r.query.explains() && len(r.tags) == 0 && r.recaller.opts.Lexical == setup.PostingsBackend
-}
+// byResident reports whether the resident index may answer, where there is one. The extension has an index of its own.
+func (r *recall) byResident() bool { return r.recaller.opts.Lexical == setup.PostingsBackend }
 
 // filter says who may answer.
 func (r *recall) filter() *resident.Filter {
 	q := r.query
 	f := &resident.Filter{Kinds: q.Kinds, Scopes: r.scopes, Conversations: r.conversations, Categories: texts(q.Categories), Tiers: texts(q.Tiers),
-		Since: resident.Never, Until: resident.Always, AskedAt: r.at.UnixMicro(), SaidBy: resident.Always}
+		Since: resident.Never, Until: resident.Always, Tagged: r.tagged, AskedAt: r.at.UnixMicro(), SaidBy: resident.Always}
 	for _, bound := range []struct {
 		at *int64
 		by time.Time

@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -187,8 +188,60 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 			t.Errorf("%+v: hit %+v", q, h)
 		}
 	}
+	for i, h := range resident.Hits {
+		if i < len(file.Hits) && file.Hits[i].ID == h.ID {
+			same(t, fmt.Sprintf("%+v: explanation of %s", q, h.ID), plain(t, h.Explanation), plain(t, file.Hits[i].Explanation))
+		}
+	}
+	same(t, fmt.Sprintf("%+v: words", q), plain(t, resident.Words), plain(t, file.Words))
+	same(t, fmt.Sprintf("%+v: why not", q), plain(t, resident.WhyNot), plain(t, file.WhyNot))
 	if t.Failed() {
 		t.FailNow()
+	}
+}
+
+// plain is a value as JSON has it.
+func plain(t *testing.T, v any) (all any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// same compares what JSON has of two answers, numbers but for their last digits.
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	switch want := want.(type) {
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		if !ok || len(got) != len(want) {
+			t.Errorf("%s: %v, in the file %v", what, got, want)
+		}
+		for name, v := range want {
+			same(t, what+" "+name, got[name], v)
+		}
+	case []any:
+		got, ok := got.([]any)
+		if !ok || len(got) != len(want) {
+			t.Errorf("%s: %v, in the file %v", what, got, want)
+			return
+		}
+		for i, v := range want {
+			same(t, fmt.Sprint(what, " ", i), got[i], v)
+		}
+	case float64:
+		if got, ok := got.(float64); !ok || math.Abs(got-want) > 1e-5 {
+			t.Errorf("%s: %v, in the file %v", what, got, want)
+		}
+	default:
+		if got != want {
+			t.Errorf("%s: %v, in the file %v", what, got, want)
+		}
 	}
 }
 
@@ -214,7 +267,11 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 		ids = append(ids, m.ID)
 	}
 	words := func() string {
-		return enginetest.Sentence(rng)
+		text := enginetest.Sentence(rng)
+		if rng.IntN(3) == 0 {
+			text += " team:deck"
+		}
+		return text
 	}
 	writes := map[string]func() error{
 		"remember": func() error {
@@ -271,6 +328,15 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 				q.Weights.Whole, q.Weights.Pool = 0, 10
 				q.Limit = 5
 			}
+		}
+		if rng.IntN(4) == 0 {
+			q.Explain = true
+		}
+		if rng.IntN(6) == 0 {
+			q.WhyNot = ids[rng.IntN(len(ids))]
+		}
+		if rng.IntN(6) == 0 {
+			q.Text += " team:deck"
 		}
 		bothWays(t, e, q)
 		for name, write := range writes { // in any order

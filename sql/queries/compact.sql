@@ -148,22 +148,19 @@ WHERE m.conversation_id = $conversation_id AND m.seq < $before
 ORDER BY m.seq;
 
 -- name: term_rarity
--- How rare the words of messages are, from one seq of a conversation to another, among all messages of the file.
+-- How rare the words of messages are, from one seq of a conversation to another, among all messages of the file; and which of those messages have each, their
+-- seqs in one text.
 WITH documents AS (
-    SELECT doc_no FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+    SELECT doc_no, seq FROM messages WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ),
-wanted AS MATERIALIZED (
-    SELECT DISTINCT term_no FROM postings WHERE doc_no IN (FROM documents)
-      AND doc_no BETWEEN (SELECT min(doc_no) FROM documents) AND (SELECT max(doc_no) FROM documents)
+said AS MATERIALIZED (
+    SELECT term_no, string_agg(seq, ' ') AS seqs FROM postings JOIN documents USING (doc_no) GROUP BY term_no
 ),
 counted AS (
-    SELECT term_no, count(*) AS documents FROM postings WHERE kind = 'message'::document_kind AND term_no IN (FROM wanted) GROUP BY term_no
+    SELECT term_no, count(*) AS documents FROM postings
+    WHERE kind = 'message'::document_kind AND term_no IN (SELECT term_no FROM said) GROUP BY term_no
 )
-SELECT t.term, term_no, idf((SELECT documents FROM kind_stats WHERE kind = 'message'::document_kind), c.documents)
+SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'::document_kind), c.documents), s.seqs
 FROM counted AS c
-JOIN terms AS t USING (term_no);
-
--- name: terms_said
--- The numbers of the words of these documents, which lie between two, in one text: as rows they would take three times as long.
-SELECT coalesce(string_agg(term_no, ' '), '')
-FROM (SELECT DISTINCT term_no FROM postings WHERE doc_no IN (SELECT unnest($doc_nos::INTEGER[])) AND doc_no BETWEEN $from AND $to);
+JOIN terms AS t USING (term_no)
+JOIN said AS s USING (term_no);

@@ -33,3 +33,11 @@ JOIN messages AS m USING (conversation_id, seq);
 SELECT h.conversation_id, h.seq, s.id
 FROM (SELECT unnest($conversations::VARCHAR[]) AS conversation_id, unnest($seqs::INTEGER[]) AS seq) AS h
 JOIN summaries AS s ON s.conversation_id = h.conversation_id AND s.depth = 0 AND h.seq BETWEEN s.first_seq AND s.last_seq;
+
+-- name: message_range
+-- Messages of a conversation from one seq to another.
+SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
+    tokens, set_aside, set_aside_at
+FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+ORDER BY seq;

@@ -49,9 +49,8 @@ DELETE FROM temp.main.weighing;
 -- The weights that rank, from JSON, one column each.
 INSERT INTO temp.main.weighing SELECT unnest($weights::VARCHAR::JSON::weights);
 
--- name: recall_ask_tags
+-- name: recall_tagged
 -- Documents that have all tags of the question in their text.
-INSERT INTO temp.main.tagged
 SELECT doc_no FROM memories WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []
 UNION ALL
 SELECT doc_no FROM messages WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []

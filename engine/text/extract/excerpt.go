@@ -15,6 +15,7 @@ type excerptReader struct {
 	*extraction
 	tokens    []text.Token
 	sentences []sentence
+	numbered  []int32             // terms of excerpts, one behind the other
 	met       map[string]*metWord // by surface
 	// maxSentence is the bytes from which a sentence is cut into clauses.
 	maxSentence int
@@ -53,9 +54,10 @@ func (r *excerptReader) read(line int) {
 func (r *excerptReader) append(line int, s sentence, tokens []text.Token) {
 	text := r.lines[line].text
 	s.code = s.code || isMarkup(text[s.start:s.end])
-	e := excerpt{sentence: s, line: line, text: strings.Join(strings.Fields(text[s.start:s.end]), " ")}
+	e := excerpt{sentence: s, line: line, text: singleSpaced(text[s.start:s.end])}
 	e.tokens = r.Tokens(e.text)
 	var found cues
+	from := len(r.numbered)
 	previous, whole, end := int32(-1), 0, 0 // the term before, the end of the identifier, the end of the token before
 	for i, t := range tokens {
 		word := r.word(t)
@@ -86,8 +88,8 @@ func (r *excerptReader) append(line int, s sentence, tokens []text.Token) {
 		if i > 0 && !x.inside {
 			x.surface, x.inside = trimClitic(text[t.Start:t.End]), true
 		}
-		if !slices.Contains(e.terms, no) {
-			e.terms = append(e.terms, no)
+		if !slices.Contains(r.numbered[from:], no) {
+			r.numbered = append(r.numbered, no)
 			x.count++
 			if i > 0 && !s.code && isUpperAt(text, t.Start) {
 				x.capitals++
@@ -98,6 +100,7 @@ func (r *excerptReader) append(line int, s sentence, tokens []text.Token) {
 		}
 		previous, end = no, t.End
 	}
+	e.terms = r.numbered[from:len(r.numbered):len(r.numbered)]
 	e.negated = found&cueNot != 0
 	e.factor = r.factor(&e, found)
 	for _, no := range e.terms {
@@ -146,6 +149,19 @@ func (r *excerptReader) term(t text.Token) int32 {
 		r.terms = append(r.terms, term{term: t.Term, surface: t.Surface})
 	}
 	return no
+}
+
+// singleSpaced returns a text with one space wherever it has white space, without any at its ends.
+func singleSpaced(s string) string {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && before == ' ' {
+			return strings.Join(strings.Fields(s), " ")
+		}
+		before = c
+	}
+	return strings.TrimSuffix(s, " ")
 }
 
 // isMarkup reports a text that has more than a quarter of signs, such as JSON or a line of a table.

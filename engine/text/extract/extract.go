@@ -115,7 +115,10 @@ func newExtraction(a *text.Analyzer, in Input) *extraction {
 	for _, p := range in.Passages {
 		long += len(p.Text)
 	}
-	x := &extraction{analyzer: a, Input: in, termNo: make(map[string]int32, long/rareness), pairs: make(map[termPair]int, long/rareness)}
+	x := &extraction{
+		analyzer: a, Input: in, lines: make([]labelled, 0, len(in.Passages)), excerpts: make([]excerpt, 0, long/shortness),
+		terms: make([]term, 0, long/rareness), termNo: make(map[string]int32, long/rareness), pairs: make(map[termPair]int, long/rareness),
+	}
 	for _, p := range in.Passages {
 		x.split(p)
 	}
@@ -145,6 +148,7 @@ func newExtraction(a *text.Analyzer, in Input) *extraction {
 
 const (
 	rareness   = 24   // bytes of a long text in which there is one new word, or pair of words
+	shortness  = 56   // bytes of a sentence
 	saturation = 0.25 // sentences with a term that give it half of the weight it can have
 
 	// A sentence longer than a third of the target is cut into clauses, by bytes in these bounds.

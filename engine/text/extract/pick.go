@@ -14,13 +14,14 @@ const (
 	pickRounds = 4   // of filling the room that labels and rounding left
 	slack      = 4   // tokens of room that aren't worth another round
 	labelCost  = 2   // tokens that an excerpt costs beside its own
+	fewMarks   = 24  // bytes that go with an excerpt when it is printed: mostly its label
 )
 
 // pick takes excerpts by worth until the room is full. The worth of an excerpt only falls while others are taken, so one that comes up
 // is weighed again and goes back if it has lost.
 func (x *extraction) pick() {
 	room := x.Target - x.topicsRoom()
-	var rest excerptQueue
+	rest := make(excerptQueue, 0, len(x.excerpts))
 	for i := range x.excerpts {
 		rest = append(rest, ranked{i, x.worth(&x.excerpts[i])})
 	}
@@ -114,7 +115,12 @@ func (e *excerpt) agrees(other *excerpt) bool {
 // render prints what is taken, one line for each label.
 func (x *extraction) render() string {
 	taken := slices.Sorted(slices.Values(x.order))
+	length := 0
+	for _, i := range taken {
+		length += len(x.excerpts[i].text) + fewMarks
+	}
 	var b strings.Builder
+	b.Grow(length)
 	var labels labelPrinter
 	for n, i := range taken {
 		e := &x.excerpts[i]
