@@ -57,7 +57,11 @@ func TestBootstrap(t *testing.T) {
 			}
 		}
 	}
-	if mean, low, high := bootstrap(nil); mean != nil || low != nil || high != nil {
+	// Of two tables each counts the same, however long it is.
+	if mean, low, high := bootstrap(column(300), column(400, repeated(1, 80)...)); math.Abs(mean[0]-0.1) > 1e-12 || math.Abs(low[0]-(0.1-spread/2)) > 0.003 || math.Abs(high[0]-(0.1+spread/2)) > 0.003 {
+		t.Errorf("two tables: %.4f, %.4f to %.4f, want 0.1, %.4f less and more", mean[0], low[0], high[0], spread/2)
+	}
+	if mean, low, high := bootstrap(); mean != nil || low != nil || high != nil {
 		t.Errorf("of nothing: %v, %v, %v, want nothing", mean, low, high)
 	}
 }

@@ -6,19 +6,30 @@ import (
 	"strconv"
 )
 
-// ComparisonReport is how sets of weights answer the same questions.
+// ComparisonReport is how sets of weights answer the same questions, of one data set or of several.
 type ComparisonReport struct {
-	Model     string        `json:"model"`
-	Questions int           `json:"questions"`
-	Base      string        `json:"base"` // the set that the others are compared with
-	Sets      []ComparedSet `json:"sets"` // that one first
+	Model     string `json:"model"`
+	Questions int    `json:"questions"`
+	Base      string `json:"base"` // the weights that the others are compared with
+	// Data has what was found of each data set; Sets is of all of them together, each data set counting the same.
+	Data []ComparedData `json:"data"`
+	Sets []ComparedSet  `json:"sets"` // the base first
+}
+
+// ComparedData is one data set.
+type ComparedData struct {
+	Name          string        `json:"name"`
+	Conversations int           `json:"conversations"`
+	Turns         int           `json:"turns"`
+	Questions     int           `json:"questions"`
+	Sets          []ComparedSet `json:"sets"` // the base first
 }
 
 // ComparedSet is one set of weights and what it reached.
 type ComparedSet struct {
 	WeightSet
 	Compared
-	Categories map[string]Compared `json:"categories"` // by the data set's number
+	Categories map[string]Compared `json:"categories,omitempty"` // by the data set's number
 }
 
 // Compared is figures, and how far they are from those of the base on the same questions.
@@ -28,17 +39,19 @@ type Compared struct {
 }
 
 func compare(base, other []Answer) Compared {
-	return Compared{figuresOf(other), difference(base, other)}
+	return Compared{meanFigures(other), difference(base, other)}
 }
 
-// RunComparison asks the questions of RunLocomo once per set of weights, of one and the same file, and compares every set with
-// the first.
+// RunComparison asks the questions of RunLocomo once per set of weights, of one and the same file for each data set, and compares every set
+// with the first.
 func RunComparison(ctx context.Context, c LocomoConfig) (*ComparisonReport, error) {
-	report := &ComparisonReport{Model: modelName(c.Embedder)}
+	c = c.withDefaults()
+	report := &ComparisonReport{Model: modelName(c.Embedder), Base: c.Sets[0].Name}
+	all := make([][]Answer, len(c.Sets)) // by set of weights, then question
 	err := record(ctx, c, func(r *recording) error {
+		data := ComparedData{Name: r.data, Conversations: len(r.talks) * c.Scale, Turns: r.turns, Questions: len(r.questions)}
 		var base []Answer
-		report.Questions, report.Base = len(r.questions), r.config.Sets[0].Name
-		for _, set := range r.config.Sets {
+		for i, set := range c.Sets {
 			answers, err := r.answers(ctx, set)
 			if err != nil {
 				return fmt.Errorf("%s: %w", set.Name, err)
@@ -51,12 +64,18 @@ func RunComparison(ctx context.Context, c LocomoConfig) (*ComparisonReport, erro
 			for category, part := range byCategory(answers) {
 				compared.Categories[strconv.Itoa(category)] = compare(baseParts[category], part)
 			}
-			report.Sets = append(report.Sets, compared)
+			data.Sets = append(data.Sets, compared)
+			all[i] = append(all[i], answers...)
 		}
+		report.Questions += data.Questions
+		report.Data = append(report.Data, data)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bench locomo: %w", err)
+	}
+	for i, set := range c.Sets {
+		report.Sets = append(report.Sets, ComparedSet{WeightSet: set, Compared: compare(all[0], all[i])})
 	}
 	return report, nil
 }

@@ -3,6 +3,7 @@ package bench_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +34,7 @@ func blind() bench.WeightSet {
 func TestRunComparison(t *testing.T) {
 	base, again := transcript(), transcript()
 	again.Name = "again"
-	report, err := bench.RunComparison(t.Context(), bench.LocomoConfig{Data: talkFile, Embedder: static.New(), Sets: []bench.WeightSet{base, again, blind()}})
+	report, err := bench.RunComparison(t.Context(), bench.LocomoConfig{Data: []string{talkFile}, Embedder: static.New(), Sets: []bench.WeightSet{base, again, blind()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +55,14 @@ func TestRunComparison(t *testing.T) {
 		t.Errorf("MRR: a difference of %v (%v to %v), want %v within its bounds", got, lost.Low.TurnMRR10, lost.High.TurnMRR10, want)
 	}
 	questions := 0
-	for _, part := range report.Sets[2].Categories {
+	if len(report.Data) != 1 || report.Data[0].Name != "talk" || report.Data[0].Conversations != 2 || report.Data[0].Questions != 4 {
+		t.Fatalf("data %+v, want talk with two conversations and four questions", report.Data)
+	}
+	for _, part := range report.Data[0].Sets[2].Categories {
 		questions += part.Figures.Questions
 	}
-	if len(report.Sets[2].Categories) != 3 || questions != 4 {
-		t.Errorf("%d categories of %d questions, want 3 of 4", len(report.Sets[2].Categories), questions)
+	if len(report.Data[0].Sets[2].Categories) != 3 || questions != 4 {
+		t.Errorf("%d categories of %d questions, want 3 of 4", len(report.Data[0].Sets[2].Categories), questions)
 	}
 	var text strings.Builder
 	if err := report.WriteText(&text); err != nil {
@@ -75,7 +79,7 @@ func TestRunComparison(t *testing.T) {
 }
 
 func TestRunFolds(t *testing.T) {
-	report, err := bench.RunFolds(t.Context(), bench.LocomoConfig{Data: talkFile, Embedder: static.New(), Sets: []bench.WeightSet{blind(), transcript()}})
+	report, err := bench.RunFolds(t.Context(), bench.LocomoConfig{Data: []string{talkFile}, Embedder: static.New(), Sets: []bench.WeightSet{blind(), transcript()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +108,68 @@ func TestRunFolds(t *testing.T) {
 	}
 }
 
+// Several data sets stand beside each other, and each counts the same in their mean.
+func TestSeveralData(t *testing.T) {
+	content, err := os.ReadFile(talkFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var samples []json.RawMessage
+	if err := json.Unmarshal(content, &samples); err != nil {
+		t.Fatal(err)
+	}
+	part := filepath.Join(t.TempDir(), "part.json")
+	if content, err = json.Marshal(samples[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(part, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := bench.LocomoConfig{Data: []string{talkFile, part}, Embedder: static.New(), Sets: []bench.WeightSet{transcript(), blind()}}
+	report, err := bench.RunComparison(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Data) != 2 || report.Data[1].Name != "part" || report.Data[1].Questions != 1 || report.Questions != 5 {
+		t.Fatalf("data %+v of %d questions, want two, of five", report.Data, report.Questions)
+	}
+	first, second, mean := report.Data[0].Sets[0].Figures, report.Data[1].Sets[0].Figures, report.Sets[0].Figures
+	if got, want := mean.TurnMRR10, (first.TurnMRR10+second.TurnMRR10)/2; got != want {
+		t.Errorf("mean MRR %v, want %v, of %v and %v", got, want, first.TurnMRR10, second.TurnMRR10)
+	}
+	if got, want := report.Sets[1].Against.Difference.TurnMRR10, -mean.TurnMRR10; math.Abs(got-want) > 1e-12 {
+		t.Errorf("blind against it %v, want %v", got, want)
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"talk", "part", "mean"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	config.Sets = []bench.WeightSet{blind(), transcript()}
+	folds, err := bench.RunFolds(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(folds.Folds) != 3 || folds.Folds[2].Data != "part" || folds.Folds[2].Chosen != "transcript" || len(folds.Data) != 2 || folds.Data[1].Figures.Questions != 1 {
+		t.Errorf("folds %+v of %+v, want three, of two data sets", folds.Folds, folds.Data)
+	}
+	if _, err := bench.RunLocomo(t.Context(), config); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("two files with times: %v", err)
+	}
+}
+
 func TestRunFoldsRefuses(t *testing.T) {
 	one := filepath.Join(t.TempDir(), "one.json")
 	if err := os.WriteFile(one, []byte(`[{"sample_id": "alone", "conversation": {}}]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for want, config := range map[string]bench.LocomoConfig{
-		"folds are of 0 sets of weights": {Data: talkFile},
-		"folds are of 1 conversations":   {Data: one, Sets: []bench.WeightSet{transcript(), blind()}},
+		"folds are of 0 sets of weights": {Data: []string{talkFile}},
+		"folds are of 1 conversations":   {Data: []string{one}, Sets: []bench.WeightSet{transcript(), blind()}},
 	} {
 		if _, err := bench.RunFolds(t.Context(), config); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -29,6 +29,7 @@ func (f *Figures) values() []*float64 {
 
 // Answer is how one question was answered. Ranks count from 1 in the order of the evidence; 0: not found at all.
 type Answer struct {
+	Data         string   `json:"data"` // the name of the data set
 	Conversation string   `json:"conversation"`
 	Question     string   `json:"question"`
 	Category     int      `json:"category"`
@@ -84,6 +85,31 @@ func figuresOf(answers []Answer) Figures {
 		f := a.figures()
 		for j, value := range f.values() {
 			*mean.values()[j] += *value / float64(len(answers))
+		}
+	}
+	return mean
+}
+
+// byData parts answers by their data set, in the order in which they come.
+func byData(answers []Answer) (parts [][]Answer) {
+	for i, a := range answers {
+		if i == 0 || a.Data != answers[i-1].Data {
+			parts = append(parts, nil)
+		}
+		last := &parts[len(parts)-1]
+		*last = append(*last, a)
+	}
+	return parts
+}
+
+// meanFigures are the means over the data sets, each of which counts the same however many questions it has.
+func meanFigures(answers []Answer) Figures {
+	parts := byData(answers)
+	mean := Figures{Questions: len(answers)}
+	for _, part := range parts {
+		f := figuresOf(part)
+		for j, value := range f.values() {
+			*mean.values()[j] += *value / float64(len(parts))
 		}
 	}
 	return mean

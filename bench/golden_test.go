@@ -46,7 +46,7 @@ func TestLocomo(t *testing.T) {
 			if model.name != "static" && !golden.Updating() && !enginetest.Long("models") {
 				t.Skip("takes minutes: MALLARD_LONG=models")
 			}
-			report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: path, Embedder: model.open(t), Related: related, Queries: 1})
+			report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: []string{path}, Embedder: model.open(t), Related: related, Queries: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

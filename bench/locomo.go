@@ -16,8 +16,8 @@ import (
 
 // LocomoConfig is what RunLocomo, RunComparison and RunFolds need. Only Data is required.
 type LocomoConfig struct {
-	// Data is a file in the format of LoCoMo (Maharana et al., 2024): an array of conversations with questions.
-	Data string
+	// Data are files in the format of LoCoMo (Maharana et al., 2024): each an array of conversations with questions. RunLocomo takes one.
+	Data []string
 	// Embedder makes the vectors. Nil: recall is lexical.
 	Embedder setup.Embedder
 	// Related brings related words into the lexical channel. Default the Embedder's, if it has them.
@@ -93,6 +93,9 @@ type LocomoReport struct {
 // conversation that it is about; with a Scale above 1, within the first copy. Questions without a usable gold turn are not
 // scored. Then it takes the time of some of them again, one after another. The file is gone afterwards.
 func RunLocomo(ctx context.Context, c LocomoConfig) (*LocomoReport, error) {
+	if len(c.Data) != 1 {
+		return nil, fmt.Errorf("bench locomo: %w: data are %d files; allowed: one", engine.ErrInvalid, len(c.Data))
+	}
 	var report *LocomoReport
 	err := record(ctx, c, func(r *recording) (err error) {
 		report, err = r.measure(ctx)

@@ -60,29 +60,52 @@ peak memory                   %.0f MB
 	return err
 }
 
-// WriteText prints the figures of the base in percent, and the differences of the others in points with their intervals.
+// WriteText prints the figures of each data set with the base, in percent, and the differences of the others in points with their intervals.
 func (r *ComparisonReport) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%d questions with evidence; model %s; differences to %s, 95 %% of them by paired bootstrap\n\n", r.Questions, r.Model, r.Base)
-	t := newFiguresTable(w, "weights")
-	for i, set := range r.Sets {
-		if i == 0 {
-			figuresRow(t, set.Name, set.Figures)
-		} else {
-			intervalRows(t, set.Name, "", set.Against)
-		}
+	fmt.Fprintf(w, "%d questions with evidence; model %s", r.Questions, r.Model)
+	if len(r.Sets) > 1 {
+		fmt.Fprintf(w, "; differences to %s, 95 %% of them by paired bootstrap", r.Base)
+	}
+	fmt.Fprint(w, "\n\n")
+	t := newFiguresTable(w, "data\tquestions\tweights")
+	for _, data := range r.Data {
+		comparedRows(t, data.Name, data.Sets)
+	}
+	if len(r.Data) > 1 {
+		comparedRows(t, "mean", r.Sets)
 	}
 	return t.Flush()
 }
 
-// WriteText prints the folds in percent, and the difference to the base over all of them.
+// comparedRows prints sets of weights on the same questions, the base first.
+func comparedRows(t io.Writer, name string, sets []ComparedSet) {
+	for i, set := range sets {
+		columns := fmt.Sprintf("%s\t%d\t%s", name, set.Figures.Questions, set.Name)
+		if i == 0 {
+			figuresRow(t, columns, set.Figures)
+		} else {
+			intervalRows(t, columns, "\t\t", set.Against)
+		}
+	}
+}
+
+// WriteText prints the folds in percent, and the difference to the base over those of each data set and over all of them.
 func (r *FoldsReport) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%d questions with evidence; model %s; each conversation with the weights chosen on the others\n\n", r.Figures.Questions, r.Model)
 	t := newFiguresTable(w, "conversation\tchosen\tquestions")
 	for _, f := range r.Folds {
 		figuresRow(t, fmt.Sprintf("%s\t%s\t%d", f.Conversation, f.Chosen, f.Figures.Questions), f.Figures)
 	}
-	figuresRow(t, fmt.Sprintf("all\t\t%d", r.Figures.Questions), r.Figures)
-	figuresRow(t, fmt.Sprintf("all\t%s\t%d", r.Base, r.BaseFigures.Questions), r.BaseFigures)
-	intervalRows(t, "difference\t\t", "\t\t", r.Against)
+	together := func(name string, base Figures, c Compared) {
+		figuresRow(t, fmt.Sprintf("%s\t\t%d", name, c.Figures.Questions), c.Figures)
+		figuresRow(t, fmt.Sprintf("%s\t%s\t%d", name, r.Base, base.Questions), base)
+		intervalRows(t, "difference\t\t", "\t\t", c.Against)
+	}
+	if len(r.Data) > 1 {
+		for _, data := range r.Data {
+			together(data.Name, data.BaseFigures, data.Compared)
+		}
+	}
+	together("all", r.BaseFigures, r.Compared)
 	return t.Flush()
 }

@@ -27,8 +27,8 @@ const talkFile = "testdata/talk.json"
 func TestRunLocomo(t *testing.T) {
 	var saved bytes.Buffer
 	words := recall.TranscriptWeights() // of each turn alone: one that shares none with a question is not found
-	words.Whole, words.Near, words.Far, words.Session, words.Date, words.Speaker, words.Reply, words.Tells, words.Question, words.Related = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-	report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Save: &saved, Sets: []bench.WeightSet{{Name: "words", Weights: words}}})
+	words.Whole, words.Near, words.Far, words.Date, words.Speaker, words.Reply, words.Answered, words.Tells, words.Question, words.Related = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+	report, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: []string{talkFile}, Save: &saved, Sets: []bench.WeightSet{{Name: "words", Weights: words}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestRunLocomoRefuses(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: path}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: []string{path}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", content, err, want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestRunLocomoRefuses(t *testing.T) {
 		"queries is -1; allowed: 1 to 100000": {Queries: -1},
 		"lexical":                             {Sets: []bench.WeightSet{{Name: "wrong", Weights: wrong}}},
 	} {
-		config.Data = talkFile
+		config.Data = []string{talkFile}
 		if _, err := bench.RunLocomo(t.Context(), config); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -115,11 +115,11 @@ func TestRunLocomoRefuses(t *testing.T) {
 // Copies change what is asked across all, and nothing of what is scored.
 func TestRunLocomoScale(t *testing.T) {
 	var steps []string
-	once, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Embedder: static.New()})
+	once, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: []string{talkFile}, Embedder: static.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	thrice, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: talkFile, Embedder: static.New(), Scale: 3, Queries: 2,
+	thrice, err := bench.RunLocomo(t.Context(), bench.LocomoConfig{Data: []string{talkFile}, Embedder: static.New(), Scale: 3, Queries: 2,
 		Progress: func(step string, done, total int) {
 			steps = append(steps, fmt.Sprintf("%s %d of %d", step, done, total))
 		}})
@@ -141,7 +141,7 @@ func TestRunLocomoScale(t *testing.T) {
 
 func TestRunLocomoEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	config := bench.LocomoConfig{Data: talkFile, Progress: func(step string, _, _ int) {
+	config := bench.LocomoConfig{Data: []string{talkFile}, Progress: func(step string, _, _ int) {
 		if strings.HasPrefix(step, "questions") {
 			cancel()
 		}

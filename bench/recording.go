@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ const (
 // recording is a data set in a file of its own, open to be asked any number of times.
 type recording struct {
 	config    LocomoConfig
+	data      string // the name of the data set
 	engine    *engine.Engine
 	talks     []talk
 	questions []placed
@@ -42,14 +44,23 @@ type placed struct {
 	talk int
 }
 
-// record stores a data set in a new file, lets do work on it and removes it.
-func record(ctx context.Context, c LocomoConfig, do func(*recording) error) (err error) {
+// record stores each data set in a new file of its own, lets do work on it and removes it, one after another.
+func record(ctx context.Context, c LocomoConfig, do func(*recording) error) error {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
 		return err
 	}
-	r := &recording{config: c}
-	if r.talks, err = readTalks(c.Data); err != nil {
+	for _, path := range c.Data {
+		if err := recordOne(ctx, c, path, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func recordOne(ctx context.Context, c LocomoConfig, path string, do func(*recording) error) (err error) {
+	r := &recording{config: c, data: strings.TrimSuffix(filepath.Base(path), ".json")}
+	if r.talks, err = readTalks(path); err != nil {
 		return err
 	}
 	for i, t := range r.talks {
@@ -114,7 +125,7 @@ func (r *recording) appendAll(ctx context.Context) error {
 func (r *recording) append(ctx context.Context, t talk, name string) (ids []string, err error) {
 	messages := make([]conversation.Message, len(t.turns))
 	for i, v := range t.turns {
-		messages[i] = conversation.Message{Session: v.session, Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
+		messages[i] = conversation.Message{Session: v.session, Role: v.role(), Speaker: v.speaker, Text: v.text, Caption: v.caption, SaidAt: v.at}
 	}
 	began := time.Now()
 	appended, err := r.engine.Append(ctx, conversation.AppendRequest{Conversation: name, Scope: "custom:" + name, Messages: messages})
@@ -185,7 +196,9 @@ func (r *recording) answer(ctx context.Context, q placed, set WeightSet) (Answer
 		}
 		recalled[i] = position
 	}
-	return t.answer(q.question, recalled), nil
+	a := t.answer(q.question, recalled)
+	a.Data = r.data
+	return a, nil
 }
 
 // times asks a sample of the questions one after another, within any copy of their conversation or across all, and gives how

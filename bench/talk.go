@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/engine/conversation"
 )
 
 // talk is a recorded conversation of several sessions, and questions about it with the turns that answer them.
@@ -27,6 +29,14 @@ type turn struct {
 	speaker string
 	text    string
 	caption string
+}
+
+// role is who said it where it is a user's talk with an assistant, who have no names; people who talk with each other are users all.
+func (t turn) role() string {
+	if name := strings.ToLower(t.speaker); slices.Contains(conversation.Roles(), name) {
+		return name
+	}
+	return "user"
 }
 
 // question has the positions of its gold turns among the turns of its talk, ascending and each once; at least one.

@@ -41,7 +41,7 @@ func figuresBy(t *testing.T, file string, bySQL bool) map[int]Figures {
 	t.Helper()
 	model := static.New()
 	figures := map[int]Figures{}
-	config := LocomoConfig{Data: file, Embedder: model, Related: model.Related, BySQL: bySQL}
+	config := LocomoConfig{Data: []string{file}, Embedder: model, Related: model.Related, BySQL: bySQL}
 	err := record(t.Context(), config, func(r *recording) error {
 		answers, err := r.answers(t.Context(), r.config.Sets[0])
 		if err != nil {

@@ -20,7 +20,7 @@ func newBenchLocomoCommand(a *app) *cobra.Command {
 	var sets []string
 	var ablate, folds bool
 	cmd := &cobra.Command{
-		Use:   "locomo --data FILE [--ablate [SIGNAL…]]",
+		Use:   "locomo --data FILE[,FILE…] [--ablate [SIGNAL…]]",
 		Short: "Measure how well questions about long conversations are answered",
 		Long: `Locomo reads a file in the format of the LoCoMo data set, appends its conversations, asks their questions and compares the turns
 that are recalled with the evidence. Questions without usable evidence are not scored.
@@ -28,9 +28,12 @@ that are recalled with the evidence. Questions without usable evidence are not s
 any@k: at least one piece of evidence is among the first k turns or sessions; all@k: every one is; recall@10: the share of them;
 MRR@10: one over the rank of the first. A session ranks where its first turn does. In JSON all of them are 0 to 1.
 
+Several files, each in a store of its own, make one table: a row for each, and their mean, to which each adds the same.
+
 Times are of --queries recalls one after another, with the default limit, each within its conversation (recall_ms) and across
 all of them (recall_all_ms). The resident index answers, and is waited for; with --by-sql the file's SQL does. --scale stores
-every conversation so many times, under other names and ids; the questions that are scored are about the first copy.
+every conversation so many times, under other names and ids; the questions that are scored are about the first copy. Of
+several files, or sets of weights, no times are taken.
 
 --weights is memory, transcript (the default) or a JSON file; what the file leaves out is as in transcript. Several sets are
 compared with the first: differences with a 95 % interval by paired bootstrap. --ablate compares the set with itself without one
@@ -39,6 +42,7 @@ conversation at a time and measures on it the set that is best on the others. JS
 		Example: `  memctl bench locomo --data locomo10.json
   memctl bench locomo --data locomo10.json --model none --save answers.jsonl
   memctl bench locomo --data locomo10.json --scale 37 --json
+  memctl bench locomo --data locomo10.json,realtalk.json,beam.json
   memctl bench locomo --data locomo10.json --ablate vector lexical
   memctl bench locomo --data locomo10.json --folds --weights transcript,mine.json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -48,7 +52,7 @@ conversation at a time and measures on it the set that is best on the others. JS
 			return cobra.NoArgs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, signals []string) (err error) {
-			if c.Data == "" {
+			if len(c.Data) == 0 {
 				return usage("--data is missing: a file in the format of LoCoMo")
 			}
 			if c.Sets, err = a.benchWeights(sets); err != nil {
@@ -62,8 +66,8 @@ conversation at a time and measures on it the set that is best on the others. JS
 					return err
 				}
 			}
-			if save != "" && (folds || len(c.Sets) > 1) {
-				return usage("--save %s; allowed with one set of weights", save)
+			if save != "" && (folds || len(c.Sets) > 1 || len(c.Data) > 1) {
+				return usage("--save %s; allowed with one set of weights and one file", save)
 			}
 			return a.measure(func(model setup.Embedder, progress func(string, int, int)) (_ figures, err error) {
 				c.Embedder, c.Related, c.Progress = model, relatedWords, progress
@@ -80,7 +84,7 @@ conversation at a time and measures on it the set that is best on the others. JS
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.Data, "data", "", "the conversations and their questions")
+	f.StringSliceVar(&c.Data, "data", nil, "files with conversations and their questions")
 	f.StringVar(&save, "save", "", "write how each question was answered to this file, as JSON Lines")
 	f.IntVar(&c.Scale, "scale", 1, "how often every conversation is stored, 1 to 1000")
 	f.IntVar(&c.Queries, "queries", 200, "recalls of each sort that are timed, at most one per question")
@@ -118,7 +122,7 @@ func runBenchLocomo(ctx context.Context, c bench.LocomoConfig, folds bool) (figu
 	switch {
 	case folds:
 		return bench.RunFolds(ctx, c)
-	case len(c.Sets) > 1:
+	case len(c.Sets) > 1 || len(c.Data) > 1:
 		return bench.RunComparison(ctx, c)
 	}
 	return bench.RunLocomo(ctx, c)

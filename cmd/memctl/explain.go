@@ -172,7 +172,7 @@ func brings(n recall.Neighbour, c recall.Candidate) string {
 	if parts == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, share %g", strings.Join(parts, ", "), n.Share)
+	return fmt.Sprintf("%s, share %.2g", strings.Join(parts, ", "), n.Share)
 }
 
 // places are where neighbours stand.
@@ -189,7 +189,7 @@ func said(n recall.Neighbour, brings string) string {
 
 // signalNames are what people call the signals.
 var signalNames = map[string]string{
-	"vector": "meaning", "lexical": "words", "session": "session", "date": "date", "speaker": "speaker", "reply": "answers", "tells": "tells",
+	"vector": "meaning", "lexical": "words", "date": "date", "speaker": "speaker", "reply": "answers", "answered": "answered", "tells": "tells",
 	"question": "asks", "cap": "bounds",
 }
 

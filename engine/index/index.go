@@ -40,6 +40,7 @@ type Document struct {
 	ConversationID string
 	Stand          Stand
 	Speaker        string
+	Role           string // of a message
 	Category       string
 	Tier           string
 	CreatedAt      time.Time
@@ -114,7 +115,7 @@ func documentRows(docs []*Document) [][]driver.Value {
 	for i, d := range docs {
 		rows[i] = []driver.Value{d.No, string(d.Kind), d.OwnerID, d.Scope, duck.NullText(d.ConversationID), d.Stand.SessionNo, d.Stand.Place,
 			duck.NullText(d.Speaker), duck.NullText(d.Category), duck.NullText(d.Tier), d.CreatedAt, duck.NullTime(d.ValidFrom), duck.NullTime(d.InvalidatedAt),
-			d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.Retired}
+			d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.Retired, duck.NullText(d.Role)}
 	}
 	return rows
 }

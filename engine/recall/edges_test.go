@@ -128,6 +128,13 @@ func nearCosines(t *testing.T, e *engine.Engine, q recall.Query) map[string]floa
 	return byText
 }
 
+// plainNeighbours are the weights of messages with neighbours that count the same however long they are.
+func plainNeighbours() *recall.Weights {
+	w := recall.TranscriptWeights()
+	w.Near, w.Far, w.LongTurn = 0.5, 0.2, 0
+	return &w
+}
+
 // TestNeighboursAreOfOneSession: what lies beside a turn in the file is no neighbour when it belongs to another talk.
 func TestNeighboursAreOfOneSession(t *testing.T) {
 	t.Parallel()
@@ -139,8 +146,8 @@ func TestNeighboursAreOfOneSession(t *testing.T) {
 		}
 	}
 	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "C", Messages: []conversation.Message{{Text: "C", SaidAt: enginetest.Noon}}})
-	q := recall.Query{Text: "lantern", Kinds: onlyMessages, Mode: recall.VectorMode}
-	want := map[string]float64{ // near 0.5, far 0.2
+	q := recall.Query{Text: "lantern", Kinds: onlyMessages, Mode: recall.VectorMode, Weights: plainNeighbours()}
+	want := map[string]float64{
 		"A1": (1 + 0.2) / 1.7, "A2": (0.5 + 0.5) / 2, "A3": (1 + 0.2) / 1.7, "B1": 0.5 / 1.7, "B2": 1 / 2.0, "B3": 0.5 / 1.7, "C": 0,
 	}
 	equalNear(t, "two talks in turns", want, nearCosines(t, e, q))
@@ -250,7 +257,7 @@ func TestMessagesAsOf(t *testing.T) {
 	for hours, want := range map[int]map[string]float64{
 		0: {"first": 1}, 1: {"first": 1 / 1.5, "second": 0.5 / 1.5}, 2: {"first": 1.2 / 1.7, "second": 0.5, "third": 1.2 / 1.7}, -1: {},
 	} {
-		q := recall.Query{Text: "lantern", Kinds: onlyMessages, Mode: recall.VectorMode, AsOf: on(2026, 3, 1).Add(time.Duration(hours) * time.Hour)}
+		q := recall.Query{Text: "lantern", Kinds: onlyMessages, Mode: recall.VectorMode, Weights: plainNeighbours(), AsOf: on(2026, 3, 1).Add(time.Duration(hours) * time.Hour)}
 		equalNear(t, fmt.Sprintf("after %d hours", hours), want, nearCosines(t, e, q))
 	}
 }

@@ -16,10 +16,10 @@ var signalColumns = []struct {
 }{
 	{"vector", func(v *Candidate) *float64 { return v.VectorScore }},
 	{"lexical", func(v *Candidate) *float64 { return v.LexicalScore }},
-	{"session", func(v *Candidate) *float64 { return v.SessionScore }},
 	{"date", func(v *Candidate) *float64 { return v.DateScore }},
 	{"speaker", func(v *Candidate) *float64 { return v.SpeakerScore }},
 	{"reply", func(v *Candidate) *float64 { return v.ReplyScore }},
+	{"answered", func(v *Candidate) *float64 { return v.AnsweredScore }},
 	{"tells", func(v *Candidate) *float64 { return &v.Tells }},
 	{"asks", func(v *Candidate) *float64 {
 		asks := 0.0

@@ -69,7 +69,7 @@ func manyWeights() map[string]recall.Weights {
 		if i%2 == 0 {
 			w.Normalise, w.Counted = "absolute", "kind"
 		}
-		for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Session, &w.Date, &w.Speaker, &w.Reply, &w.Tells, &w.Question, &w.Related} {
+		for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Date, &w.Speaker, &w.Reply, &w.Answered, &w.Tells, &w.Question, &w.Related} {
 			*x = rng.Float64()
 		}
 		sets[fmt.Sprintf("%s %d", w.Normalise, i)] = w
@@ -109,7 +109,7 @@ func TestSharesAndWordsAddUp(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"vector", "lexical", "session", "date", "speaker", "reply", "tells", "question"} {
+	for _, name := range []string{"vector", "lexical", "date", "speaker", "reply", "answered", "tells", "question"} {
 		if !seen[name] {
 			t.Errorf("no share of %s: the questions prove nothing about it", name)
 		}
@@ -156,7 +156,7 @@ func TestExplanationOfATurn(t *testing.T) {
 	enginetest.Alone(t)
 	e, ids := harbourTalk(t)
 	result, err := e.Recall(t.Context(), recall.Query{
-		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []kinds.Kind{kinds.Message}, Explain: true,
+		Text: "What did Ines say about the crane at the harbour or the zeppelin in May 2023?", Kinds: []kinds.Kind{kinds.Message}, Weights: plainNeighbours(), Explain: true,
 	})
 	if err != nil || len(result.Hits) != 5 {
 		t.Fatalf("%v, %v", enginetest.HitIDs(result), err)

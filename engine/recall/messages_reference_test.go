@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
@@ -30,12 +31,14 @@ type transcripts struct {
 type told struct {
 	kind                 kinds.Kind
 	id, conversation     string
-	scope, host, speaker string    // host: the host's session
+	scope, host, speaker string // host: the host's session
+	role                 string
 	said                 time.Time // or true from
 	created              time.Time
 	session, place       int // the session is numbered like its first document
 	tf                   map[string]float64
 	length, tells        float64
+	characters           float64
 	embedded             string
 	asks, endsAsking     bool
 }
@@ -62,13 +65,13 @@ func (k *transcripts) add(d *told, follows func(last *told) bool, source, writte
 			d.length += weight
 		}
 	}
-	d.tells = float64(k.analyzer.Tells(written))
+	d.characters, d.tells = float64(utf8.RuneCountInString(written)), float64(k.analyzer.Tells(written))
 	d.asks, d.endsAsking = strings.Contains(written, "?"), strings.HasSuffix(written, "?")
 	k.told = append(k.told, d)
 }
 
 func (k *transcripts) addMessage(conversation, id string, m conversation.Message) {
-	d := &told{kind: kinds.Message, id: id, conversation: conversation, scope: "global", host: m.Session, speaker: m.Speaker, said: m.SaidAt, created: m.SaidAt,
+	d := &told{kind: kinds.Message, id: id, conversation: conversation, scope: "global", host: m.Session, speaker: m.Speaker, role: cmp.Or(m.Role, "user"), said: m.SaidAt, created: m.SaidAt,
 		embedded: strings.TrimSpace(m.Text + " " + m.Caption)}
 	follows := func(last *told) bool { return last.host == m.Session && m.SaidAt.Sub(last.said).Abs() <= 6*time.Hour }
 	k.add(d, follows, "conversation "+conversation, m.Text, map[string]float64{m.Speaker + " \n " + m.SaidAt.Format("2 January 2006") + " \n " + m.Text + " \n " + m.Caption: 1})
@@ -214,8 +217,11 @@ func (r *reckoning) dated(word string) bool {
 }
 
 // frequency is how often a document says a word, related ones included.
-func (w word) frequency(d *told) (tf float64) {
+func (r *reckoning) frequency(w word, d *told) (tf float64) {
 	for term, share := range w.shares {
+		if share < 1 {
+			share *= r.shortness(d)
+		}
 		tf += share * d.tf[term]
 	}
 	return tf
@@ -232,11 +238,23 @@ func (r *reckoning) around(d *told) map[*told]float64 {
 		if other.session == d.session {
 			step := max(other.place-d.place, d.place-other.place)
 			if share := []float64{1, r.share("near", r.w.Near), r.share("far", r.w.Far), 0}[min(step, 3)]; share > 0 {
+				if step > 0 {
+					share *= r.shortness(d) * r.shortness(other)
+				}
 				found[other] = share
 			}
 		}
 	}
 	return found
+}
+
+// shortness is 1 of a short document.
+func (r *reckoning) shortness(d *told) float64 {
+	half := r.share("long_turn", r.w.LongTurn)
+	if half == 0 {
+		return 1
+	}
+	return half / (half + d.characters)
 }
 
 // candidates are all that is eligible where that is little, else the best of each channel with their neighbours. A best that only
@@ -261,7 +279,7 @@ func (r *reckoning) candidates(t testing.TB) []*told {
 	raw := map[*told]float64{}
 	for _, d := range r.eligible {
 		for _, w := range r.asked {
-			if tf := w.frequency(d); tf > 0 {
+			if tf := r.frequency(w, d); tf > 0 {
 				raw[d] += r.bm25(w.idf[d.kind], tf, d.length, w.average[d.kind], r.w.B)
 			}
 		}

@@ -19,11 +19,11 @@ type offer struct {
 
 // offers is what all candidates of a recall share.
 type offers struct {
-	at                           time.Time // of the question
-	hits                         int32     // that are wanted
-	byWords                      bool
-	chance                       float64
-	bestCosine, bestRaw, bestSum float64 // greatest near cosine, raw score and raw score of a session; NaN: nobody has any
+	at                  time.Time // of the question
+	hits                int32     // that are wanted
+	byWords             bool
+	chance              float64
+	bestCosine, bestRaw float64 // greatest near cosine and raw score; NaN: nobody has any
 }
 
 // offered are the candidates, as recall_rank reads them.
@@ -33,6 +33,7 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("place", func(o *offer) int32 { return o.Place }),
 	duck.Value("conversation_id", func(o *offer) string { return o.Conversation }),
 	duck.Value("speaker", func(o *offer) string { return o.Speaker }),
+	duck.Value("role", func(o *offer) string { return o.Role }),
 	duck.Value("asks", func(o *offer) bool { return o.Asks }),
 	duck.Value("ends_asking", func(o *offer) bool { return o.EndsAsking }),
 	duck.Value("tells", func(o *offer) float64 { return float64(o.Tells) }),
@@ -50,7 +51,6 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("cosine", func(o *offer) float64 { return o.Cosine }),
 	duck.Value("near_cosine", func(o *offer) float64 { return o.NearCosine }),
 	duck.Value("raw", func(o *offer) float64 { return o.Raw }),
-	duck.Value("session_raw", func(o *offer) float64 { return o.SessionRaw }),
 	duck.Value("expired", func(o *offer) bool {
 		return o.Use.ValidUntil != resident.Never && o.Use.ValidUntil <= o.all.at.UnixMicro()
 	}),
@@ -60,7 +60,6 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("chance", func(o *offer) float64 { return o.all.chance }),
 	duck.Value("best_cosine", func(o *offer) float64 { return o.all.bestCosine }),
 	duck.Value("best_raw", func(o *offer) float64 { return o.all.bestRaw }),
-	duck.Value("best_session", func(o *offer) float64 { return o.all.bestSum }),
 }}
 
 // asking is what is asked, as far as that is a list.
@@ -97,14 +96,13 @@ func (r *recall) offers() []offer {
 		}
 	}
 	all := &offers{at: r.at, hits: int32(r.query.Limit), byWords: r.question.byWords, chance: r.chance(),
-		bestCosine: math.NaN(), bestRaw: math.NaN(), bestSum: math.NaN()}
+		bestCosine: math.NaN(), bestRaw: math.NaN()}
 	list := make([]offer, len(r.found))
 	for i := range r.found {
 		f := &r.found[i]
 		list[i] = offer{f, all}
 		most(&all.bestCosine, max(f.NearCosine, 0))
 		most(&all.bestRaw, f.Raw)
-		most(&all.bestSum, f.SessionRaw)
 	}
 	return list
 }

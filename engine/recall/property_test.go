@@ -53,7 +53,7 @@ func randomTalk(t *testing.T, rng *rand.Rand, threads int) (*engine.Engine, *tra
 			case 2:
 				session[c]++
 			}
-			m := conversation.Message{Text: words(1 + rng.IntN(9)), SaidAt: said[c], Speaker: speakers[c][rng.IntN(len(speakers[c]))]}
+			m := conversation.Message{Text: words(1 + rng.IntN(9)), SaidAt: said[c], Speaker: speakers[c][rng.IntN(len(speakers[c]))], Role: []string{"", "user", "assistant"}[rng.IntN(3)]}
 			m.Text += []string{"", "", "?", "? Yes.", " since last week", " and I saw Lisbon in July"}[rng.IntN(6)]
 			if c < 2 {
 				m.Session = fmt.Sprint("host ", session[c])
@@ -111,19 +111,21 @@ func randomWeights(rng *rand.Rand) *recall.Weights {
 	w := recall.TranscriptWeights()
 	w.Normalise, w.Counted, w.Rarity = []string{"maximum", "maximum", "absolute"}[rng.IntN(3)], []string{"asked", "kind"}[rng.IntN(2)], rng.IntN(3) > 0
 	w.K1, w.B, w.DateDays = 0.5+rng.Float64(), rng.Float64(), 1+rng.Float64()*60
-	for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Session, &w.Date, &w.Speaker, &w.Reply, &w.Tells, &w.Question, &w.Related} {
+	for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Date, &w.Speaker, &w.Reply, &w.Answered, &w.Tells, &w.Question, &w.Related} {
 		if *x = rng.Float64(); rng.IntN(6) == 0 {
 			*x = 0
 		}
 	}
+	w.LongTurn = []float64{0, 5, 40, 600}[rng.IntN(4)]
 	return &w
 }
 
 // zeroes takes one signal's weight away.
 var zeroes = map[string]func(w *recall.Weights){
 	"vector": func(w *recall.Weights) { w.Vector = 0 }, "lexical": func(w *recall.Weights) { w.Lexical = 0 }, "near": func(w *recall.Weights) { w.Near = 0 },
-	"far": func(w *recall.Weights) { w.Far = 0 }, "session": func(w *recall.Weights) { w.Session = 0 }, "date": func(w *recall.Weights) { w.Date = 0 },
-	"speaker": func(w *recall.Weights) { w.Speaker = 0 }, "reply": func(w *recall.Weights) { w.Reply = 0 }, "tells": func(w *recall.Weights) { w.Tells = 0 },
+	"far": func(w *recall.Weights) { w.Far = 0 }, "date": func(w *recall.Weights) { w.Date = 0 },
+	"speaker": func(w *recall.Weights) { w.Speaker = 0 }, "reply": func(w *recall.Weights) { w.Reply = 0 }, "answered": func(w *recall.Weights) { w.Answered = 0 },
+	"long_turn": func(w *recall.Weights) { w.LongTurn = 0 }, "tells": func(w *recall.Weights) { w.Tells = 0 },
 	"question": func(w *recall.Weights) { w.Question = 0 }, "related": func(w *recall.Weights) { w.Related = 0 }, "rarity": func(w *recall.Weights) { w.Rarity = false },
 }
 
@@ -151,7 +153,7 @@ func signalsOf(v recall.Candidate) map[string]float64 {
 		numbers["asks"] = 1
 	}
 	for name, p := range map[string]*float64{"cosine": v.Cosine, "near cosine": v.NearCosine, "BM25": v.Raw, "vector": v.VectorScore, "lexical": v.LexicalScore,
-		"session": v.SessionScore, "date": v.DateScore, "speaker": v.SpeakerScore, "reply": v.ReplyScore} {
+		"date": v.DateScore, "speaker": v.SpeakerScore, "reply": v.ReplyScore, "answered": v.AnsweredScore} {
 		numbers[name] = -1
 		if p != nil {
 			numbers[name] = *p

@@ -56,10 +56,11 @@ var rankedColumns = map[string]func(*Candidate) any{
 	"doc_no":              func(v *Candidate) any { return &v.DocNo },
 	"vector_score":        func(v *Candidate) any { return &v.VectorScore },
 	"lexical_score":       func(v *Candidate) any { return &v.LexicalScore },
-	"session_score":       func(v *Candidate) any { return &v.SessionScore },
+	"tells":               func(v *Candidate) any { return &v.Tells },
 	"date_score":          func(v *Candidate) any { return &v.DateScore },
 	"speaker_score":       func(v *Candidate) any { return &v.SpeakerScore },
 	"reply_score":         func(v *Candidate) any { return &v.ReplyScore },
+	"answered_score":      func(v *Candidate) any { return &v.AnsweredScore },
 	"fused":               func(v *Candidate) any { return &v.Fused },
 	"reranked":            func(v *Candidate) any { return &v.Reranked },
 	"recency":             func(v *Candidate) any { return &v.Recency },
@@ -83,7 +84,7 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 	offered.Put(p, r.offers())
 	defer offered.Put(p, nil)
 	asked.Put(p, []asking{{r.question.words, froms, untils}})
-	on := map[string]bool{"date": w.Date > 0 && len(froms) > 0, "speaker": w.Speaker > 0, "reply": w.Reply > 0, "light": w.Rerank == "light"}
+	on := map[string]bool{"date": w.Date > 0 && len(froms) > 0, "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "light": w.Rerank == "light"}
 	byNo := make(map[int32]*resident.Found, len(r.found))
 	for i := range r.found {
 		byNo[r.found[i].No] = &r.found[i]
@@ -104,7 +105,7 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 		v = Candidate{}
 		err := rows.Scan(dest...)
 		f := byNo[v.DocNo]
-		v.Cosine, v.NearCosine, v.Raw, v.Tells, v.Asks = known(f.Cosine), known(f.NearCosine), known(f.Raw), float64(f.Tells), f.EndsAsking
+		v.Cosine, v.NearCosine, v.Raw, v.Asks = known(f.Cosine), known(f.NearCosine), known(f.Raw), f.EndsAsking
 		r.candidates = append(r.candidates, v)
 		return err
 	})

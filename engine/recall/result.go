@@ -59,21 +59,22 @@ type Candidate struct {
 	Raw          *float64   `json:"bm25,omitempty"`          // with its neighbours; natural logarithm
 	VectorScore  *float64   `json:"vector_score,omitempty"`  // normalised as the weights say
 	LexicalScore *float64   `json:"lexical_score,omitempty"` // likewise
-	SessionScore *float64   `json:"session_score,omitempty"` // of its session's words, by the best session; nil: none of them
 	DateScore    *float64   `json:"date_score,omitempty"`    // how well it fits the date in the query; nil: the query has none
 	SpeakerScore *float64   `json:"speaker_score,omitempty"` // 1 when said by the one speaker the query names; nil: it names none, or several
-	ReplyScore   *float64   `json:"reply_score,omitempty"`   // relevance of the question just before; nil: there is none
-	Tells        float64    `json:"tells"`                   // how much it tells of the one who says it
-	Asks         bool       `json:"asks"`                    // it ends with a question
-	Fused        float64    `json:"fused"`
-	Reranked     float64    `json:"reranked"`
-	Recency      float64    `json:"recency"`
-	Importance   float64    `json:"importance"`
-	LengthNorm   float64    `json:"length_norm"`
-	Composite    *float64   `json:"composite,omitempty"` // of the decay engine
-	Decayed      float64    `json:"decayed"`             // the final score
-	Deferred     bool       `json:"deferred"`            // too similar to a better one
-	Dropped      string     `json:"dropped,omitempty"`   // the stage that dropped it
+	ReplyScore   *float64   `json:"reply_score,omitempty"`   // relevance of the question just before, of a short reply; nil: there is none
+	// AnsweredScore is the relevance of the assistant's answer just after what a user says, of a long answer; nil: there is none.
+	AnsweredScore *float64 `json:"answered_score,omitempty"`
+	Tells         float64  `json:"tells"` // how much it tells of the one who says it; less, of what the assistant says at length
+	Asks          bool     `json:"asks"`  // it ends with a question
+	Fused         float64  `json:"fused"`
+	Reranked      float64  `json:"reranked"`
+	Recency       float64  `json:"recency"`
+	Importance    float64  `json:"importance"`
+	LengthNorm    float64  `json:"length_norm"`
+	Composite     *float64 `json:"composite,omitempty"` // of the decay engine
+	Decayed       float64  `json:"decayed"`             // the final score
+	Deferred      bool     `json:"deferred"`            // too similar to a better one
+	Dropped       string   `json:"dropped,omitempty"`   // the stage that dropped it
 }
 
 // Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders. It is empty

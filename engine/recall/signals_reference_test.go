@@ -13,27 +13,22 @@ import (
 // score gives every candidate its signals and joins them.
 func (r *reckoning) score(candidates []*told) map[string]recall.Candidate {
 	made, relevance := map[*told]*recall.Candidate{}, map[*told]float64{}
-	bestVector, bestLexical, bestSession := 0.0, 0.0, 0.0
-	sessions := r.sessions()
+	bestVector, bestLexical := 0.0, 0.0
 	for _, d := range candidates {
 		v := &recall.Candidate{ID: d.id, Raw: r.raw(d), Tells: d.tells, Asks: d.endsAsking, DateScore: r.date(d)}
 		if r.cosine != nil {
 			v.Cosine, v.NearCosine = enginetest.Pointer(r.cosine[d]), enginetest.Pointer(r.nearCosine(d))
 			bestVector = max(bestVector, *v.NearCosine)
 		}
-		if raw, known := sessions[d.session]; known {
-			v.SessionScore = enginetest.Pointer(raw)
-			bestSession = max(bestSession, raw)
-		}
 		if v.Raw != nil {
 			bestLexical = max(bestLexical, *v.Raw)
+		}
+		if d.role == "assistant" {
+			v.Tells *= r.shortness(d)
 		}
 		made[d] = v
 	}
 	for d, v := range made {
-		if v.SessionScore != nil {
-			v.SessionScore = enginetest.Pointer(*v.SessionScore / bestSession)
-		}
 		relevance[d] = r.relevance(v, bestVector, bestLexical)
 	}
 	spoke := r.named(candidates)
@@ -47,7 +42,14 @@ func (r *reckoning) score(candidates []*told) map[string]recall.Candidate {
 		}
 		for other := range made {
 			if r.share("reply", r.w.Reply) > 0 && other.session == d.session && other.place == d.place-1 && other.asks {
-				v.ReplyScore = enginetest.Pointer(relevance[other])
+				v.ReplyScore = enginetest.Pointer(relevance[other] * r.shortness(d))
+			}
+			if r.share("answered", r.w.Answered) > 0 && other.session == d.session && other.place == d.place+1 && d.role == "user" && other.role == "assistant" {
+				long := 1.0
+				if r.share("long_turn", r.w.LongTurn) > 0 {
+					long -= r.shortness(other)
+				}
+				v.AnsweredScore = enginetest.Pointer(relevance[other] * long)
 			}
 		}
 		if v.Fused = r.fused(v, relevance[d]); !r.byChance(v) {
@@ -57,9 +59,9 @@ func (r *reckoning) score(candidates []*told) map[string]recall.Candidate {
 	return all
 }
 
-// byChance: where only words were asked, what has none of them, nor a session that has one, nor the date of the question, is no candidate.
+// byChance: where only words were asked, what has none of them, nor the date of the question, is no candidate.
 func (r *reckoning) byChance(v *recall.Candidate) bool {
-	return r.cosine == nil && r.w.Chance > 0 && v.Raw == nil && v.SessionScore == nil && orZero(v.DateScore) < 1
+	return r.cosine == nil && r.w.Chance > 0 && v.Raw == nil && orZero(v.DateScore) < 1
 }
 
 func orZero(p *float64) float64 {
@@ -71,13 +73,14 @@ func orZero(p *float64) float64 {
 
 // fused joins the signals.
 func (r *reckoning) fused(v *recall.Candidate, relevance float64) float64 {
-	reply := r.share("reply", r.w.Reply)
-	sum, most := relevance+orZero(v.ReplyScore)*reply, (r.share("vector", r.w.Vector)+r.share("lexical", r.w.Lexical))*(1+reply)
+	reply, answered := r.share("reply", r.w.Reply), r.share("answered", r.w.Answered)
+	sum := relevance + orZero(v.ReplyScore)*reply + orZero(v.AnsweredScore)*answered
+	most := (r.share("vector", r.w.Vector) + r.share("lexical", r.w.Lexical)) * (1 + reply + answered)
 	for _, signal := range []struct {
 		name          string
 		weight, value float64
 	}{
-		{"session", r.w.Session, orZero(v.SessionScore)}, {"date", r.w.Date, orZero(v.DateScore)},
+		{"date", r.w.Date, orZero(v.DateScore)},
 		{"speaker", r.w.Speaker, orZero(v.SpeakerScore)}, {"tells", r.w.Tells, v.Tells},
 	} {
 		sum += signal.value * r.share(signal.name, signal.weight)
@@ -132,11 +135,11 @@ func (r *reckoning) raw(d *told) *float64 {
 	for _, w := range r.asked {
 		tf := 0.0
 		for other, share := range around {
-			tf += share * w.frequency(other)
+			tf += share * r.frequency(w, other)
 		}
 		if tf > 0 {
 			found = true
-			sum += r.bm25(w.idf[d.kind], tf, length, w.average[d.kind]*(1+2*r.share("near", r.w.Near)+2*r.share("far", r.w.Far)), r.w.B)
+			sum += r.bm25(w.idf[d.kind], tf, length, w.average[d.kind]*(1+r.shortness(d)*2*(r.share("near", r.w.Near)+r.share("far", r.w.Far))), r.w.B)
 		}
 	}
 	if !found {
@@ -151,27 +154,6 @@ func (r *reckoning) nearCosine(d *told) float64 {
 		sum, shares = sum+share*r.cosine[other], shares+share
 	}
 	return sum / shares
-}
-
-// sessions gives BM25 of whole sessions, of those that say a word of the question.
-func (r *reckoning) sessions() map[int]float64 {
-	raw := map[int]float64{}
-	if r.share("session", r.w.Session) == 0 {
-		return raw
-	}
-	for _, w := range r.asked {
-		tf, idf := map[int]float64{}, map[int]float64{}
-		for _, d := range r.eligible {
-			if n := w.frequency(d); n > 0 {
-				tf[d.session] += n
-				idf[d.session] = w.idf[d.kind]
-			}
-		}
-		for session, n := range tf {
-			raw[session] += r.bm25(idf[session], n, 1, 1, 0)
-		}
-	}
-	return raw
 }
 
 // date is how well a document fits the date in the question; nil: it names none.

@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type spoken struct {
 	session, speaker, text string
 	at                     time.Time
+	role                   string // empty: user
 }
 
 // on is noon of a day.
@@ -56,15 +58,6 @@ var signalCases = []struct {
 			{session: "b", speaker: "Teo", text: "A walk."}, {session: "b", speaker: "Teo", text: "Lantern by lantern."},
 		},
 		with: "The shed, then.", without: "Shed after shed.",
-	},
-	{
-		name: "session", signal: "session", question: "lantern shed",
-		talk: []spoken{
-			{session: "a", text: "Shed with a lantern."}, {session: "a", text: "Rain again."}, {session: "a", text: "So much rain."}, {session: "a", text: "Rain, rain."},
-			{session: "a", text: "A lantern."}, {session: "a", text: "Rain, rain."}, {session: "a", text: "So much rain."}, {session: "a", text: "That shed!"},
-			{session: "b", text: "Shed, lantern."}, {session: "b", text: "A walk."}, {session: "b", text: "A long walk."},
-		},
-		with: "Shed with a lantern.", without: "Shed, lantern.",
 	},
 	{
 		name: "a day", signal: "date", question: "What ship came on 2025-05-07?",
@@ -108,6 +101,23 @@ var signalCases = []struct {
 			{session: "b", text: "It was this ferry."}, {session: "b", text: "The blue boat."},
 		},
 		with: "The blue boat over there.", without: "The blue boat.",
+	},
+	{
+		name: "what gets a long answer", signal: "answered", question: "a small boat", mode: recall.VectorMode,
+		vectors: map[string][]float32{"a small boat": {1, 0, 0}, "The dinghy.": {0.6, 0.8, 0}, "The dinghy." + weather: {0.7, 0.71, 0}, "The ship.": {0.8, 0.6, 0}},
+		talk: []spoken{
+			{session: "a", text: "The dinghy."}, {session: "a", role: "assistant", text: "The dinghy." + weather}, {session: "b", text: "The ship."},
+		},
+		with: "The dinghy.", without: "The ship.",
+	},
+	{
+		name: "a long document stands more for itself", signal: "long_turn", question: "a small boat", mode: recall.VectorMode,
+		vectors: map[string][]float32{"a small boat": {1, 0, 0}, "The dinghy." + weather: {0.8, 0.6, 0}, "Rain.": {0, 1, 0}, "The ship.": {0.6, 0.8, 0}, "A ferry.": {0.28, 0.96, 0}},
+		talk: []spoken{
+			{session: "a", text: "Rain."}, {session: "a", text: "The dinghy." + weather}, {session: "a", text: "Rain."},
+			{session: "b", text: "A ferry."}, {session: "b", text: "The ship."}, {session: "b", text: "A ferry."},
+		},
+		with: "The dinghy." + weather, without: "The ship.",
 	},
 	{
 		name: "what tells something", signal: "tells", question: "the market",
@@ -162,13 +172,16 @@ var signalCases = []struct {
 	},
 }
 
+// weather makes a text long.
+var weather = strings.Repeat(" There is more to say of the weather and the sea.", 60)
+
 // talkOf puts a hand-made talk into a new file.
 func talkOf(t *testing.T, talk []spoken, o engine.Options) *engine.Engine {
 	t.Helper()
 	e := enginetest.Open(t, o)
 	messages := make([]conversation.Message, len(talk))
 	for i, turn := range talk {
-		if messages[i] = (conversation.Message{Session: turn.session, Speaker: turn.speaker, Text: turn.text, SaidAt: turn.at}); turn.at.IsZero() {
+		if messages[i] = (conversation.Message{Session: turn.session, Speaker: turn.speaker, Role: turn.role, Text: turn.text, SaidAt: turn.at}); turn.at.IsZero() {
 			messages[i].SaidAt = enginetest.Noon.AddDate(0, 0, -1)
 		}
 	}

@@ -33,10 +33,9 @@ CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
 -- What has no word of the question, around it neither, is by chance below the cosine that random text reaches. Without a model chance is more than any
--- cosine, and a word in its session is enough. chance 0 is off.
-CREATE OR REPLACE MACRO by_chance(raw, session_score, cosine, near_cosine, chance) AS
-    chance > 0 AND raw IS NULL AND greatest(coalesce(cosine, -1), coalesce(near_cosine, -1)) < chance
-    AND (chance <= 1 OR session_score IS NULL);
+-- cosine. chance 0 is off.
+CREATE OR REPLACE MACRO by_chance(raw, cosine, near_cosine, chance) AS
+    chance > 0 AND raw IS NULL AND greatest(coalesce(cosine, -1), coalesce(near_cosine, -1)) < chance;
 
 -- Talk ----------------------------------------------------------------------------------------------------------------
 
@@ -45,9 +44,21 @@ CREATE OR REPLACE MACRO date_fit(said_at, period_from, period_until, days) AS
     CASE WHEN said_at >= period_from AND said_at < period_until THEN 1
          ELSE exp(-greatest(days_between(said_at, period_from), days_between(period_until, said_at)) / days) END;
 
--- The greatest sum that the signals of a turn can have; a reply's part is the relevance of the question before it.
-CREATE OR REPLACE MACRO most_of(vector, lexical, session, date, speaker, reply, tells) AS
-    greatest((vector + lexical) * (1 + reply) + session + date + speaker + tells, 1e-9);
+-- 1 of a short text, 1/2 where it has as many characters as long_turn says, and near 0 of a very long one. A long_turn of 0 is off: all are short.
+CREATE OR REPLACE MACRO shortness(characters, long_turn) AS
+    CASE WHEN long_turn > 0 THEN long_turn / (long_turn + characters) ELSE 1 END;
+
+-- What a term adds to the frequency of its word: a related one the less the longer the text is, for a long text has related words anyway.
+CREATE OR REPLACE MACRO term_share(share, characters, long_turn) AS
+    CASE WHEN share < 1 THEN share * shortness(characters, long_turn) ELSE share END;
+
+-- How far an answer is for the turn before it rather than for itself: a long one goes over what was asked, a short one tells something.
+CREATE OR REPLACE MACRO elaboration(characters, long_turn) AS
+    CASE WHEN long_turn > 0 THEN 1 - shortness(characters, long_turn) ELSE 1 END;
+
+-- The greatest sum that the signals of a turn can have; the parts of a reply and of what is answered come from the relevance of the turn beside.
+CREATE OR REPLACE MACRO most_of(vector, lexical, date, speaker, reply, answered, tells) AS
+    greatest((vector + lexical) * (1 + reply + answered) + date + speaker + tells, 1e-9);
 
 -- Boosts --------------------------------------------------------------------------------------------------------------
 

@@ -11,11 +11,12 @@ CREATE TYPE weights AS STRUCT(
     lexical         DOUBLE,   -- share of the lexical channel in the fused score
     near            DOUBLE,   -- share of the direct neighbours in what is scored, 0 is off
     far             DOUBLE,   -- share of the neighbours two places away, 0 is off
-    session         DOUBLE,   -- share of the session's own lexical score, 0 is off
+    long_turn       DOUBLE,   -- characters at which a text is half long: it stands more for itself then; 0: none is
     date            DOUBLE,   -- share of the fit to a date in the question, 0 is off
     date_days       DOUBLE,   -- e-folding distance from that date
     speaker         DOUBLE,   -- share of being said by the one person the question names, 0 is off
     reply           DOUBLE,   -- share of the score of a question just before, 0 is off
+    answered        DOUBLE,   -- share of the score of the assistant's long answer just after what a user says, 0 is off
     tells           DOUBLE,   -- share of how much it tells of the one who says it, 0 is off
     question        DOUBLE,   -- taken off what ends with a question, 0 is off
     related         DOUBLE,   -- what a word related to one of the question adds to its frequency, times the square of their cosine; 0 is off

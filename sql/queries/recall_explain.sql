@@ -3,12 +3,12 @@
 -- name: explain_tables
 -- Each connection has a place of its own for what is explained. A row of sifted is a document that takes part, or one that somebody
 -- misses, with what keeps it out; one of word_hits is a term in a document that takes part; explained are candidates.
-CREATE OR REPLACE TEMP TABLE sifted (doc_no INTEGER, kind VARCHAR, length FLOAT, session_no INTEGER, place INTEGER, outside VARCHAR[]);
+CREATE OR REPLACE TEMP TABLE sifted (doc_no INTEGER, kind VARCHAR, length FLOAT, characters INTEGER, session_no INTEGER, place INTEGER, outside VARCHAR[]);
 CREATE OR REPLACE TEMP TABLE word_hits (
     doc_no INTEGER, word INTEGER, term VARCHAR, share DOUBLE, tf FLOAT, length FLOAT, idf DOUBLE, average_length DOUBLE);
 CREATE OR REPLACE TEMP TABLE explained (
-    doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, session_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
-    reply_score DOUBLE, tells DOUBLE, asks DOUBLE, fused DOUBLE);
+    doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
+    reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, asks DOUBLE, fused DOUBLE);
 
 -- name: explain_clear
 DROP TABLE temp.main.sifted;
@@ -30,9 +30,9 @@ LIMIT 6;
 -- name: explain_sift
 -- Who takes part, by the filters of recall_gather.
 INSERT INTO temp.main.sifted
-SELECT doc_no, kind, length, session_no, place, outside
+SELECT doc_no, kind, length, characters, session_no, place, outside
 FROM (
-    SELECT d.doc_no, d.kind::VARCHAR AS kind, d.length, d.session_no, d.place, list_filter([
+    SELECT d.doc_no, d.kind::VARCHAR AS kind, d.length, d.characters, d.session_no, d.place, list_filter([
         CASE WHEN NOT list_contains(q.kinds, d.kind::VARCHAR) THEN 'kind' END,
         CASE WHEN NOT list_has_any(q.scopes, ['*', d.scope]) THEN 'scope' END,
         CASE WHEN NOT list_has_any(q.conversations, ['*', d.conversation_id]) THEN 'conversation' END,
@@ -53,20 +53,21 @@ WHERE outside = [] OR doc_no = $missed::INTEGER;
 -- name: explain_hits
 -- Where the terms asked stand, with the rarity of their words. postings has them, whichever backend found them.
 INSERT INTO temp.main.word_hits
-SELECT p.doc_no, a.word, a.term, a.share, p.tf, s.length, r.idf, r.average_length
+SELECT p.doc_no, a.word, a.term, term_share(a.share, s.characters, w.long_turn), p.tf, s.length, r.idf, r.average_length
 FROM temp.main.asked_terms AS a
 JOIN terms AS t ON t.hash = word_hash(a.term)
 JOIN postings AS p USING (term_no)
 JOIN temp.main.sifted AS s USING (doc_no)
 JOIN temp.main.word_rarity AS r ON r.word = a.word AND r.kind = p.kind
+CROSS JOIN temp.main.weighing AS w
 WHERE a.share > 0 AND s.outside = [];
 
 -- name: explain_offer
 -- Candidates to explain, with their signals; one that is no number could not be known.
 INSERT INTO temp.main.explained
 SELECT unnest($doc_nos::INTEGER[]), nullif(unnest($vector::DOUBLE[]), 'nan'), nullif(unnest($lexical::DOUBLE[]), 'nan'),
-    nullif(unnest($session::DOUBLE[]), 'nan'), nullif(unnest($date::DOUBLE[]), 'nan'), nullif(unnest($speaker::DOUBLE[]), 'nan'),
-    nullif(unnest($reply::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($asks::DOUBLE[]), unnest($fused::DOUBLE[]);
+    nullif(unnest($date::DOUBLE[]), 'nan'), nullif(unnest($speaker::DOUBLE[]), 'nan'),
+    nullif(unnest($reply::DOUBLE[]), 'nan'), nullif(unnest($answered::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($asks::DOUBLE[]), unnest($fused::DOUBLE[]);
 
 -- name: explain_question
 -- How many of the documents asked have each word of the question, and its rarity as a share of the greatest there can be.
@@ -84,10 +85,12 @@ ORDER BY a.word;
 -- name: explain_words
 -- What each word of the question adds to the BM25 of a document with its neighbours, and the related terms that it stands there by.
 WITH steps AS (
-    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share FROM temp.main.weighing
+    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share, near, far, long_turn FROM temp.main.weighing
 ),
 around AS MATERIALIZED (
-    SELECT e.doc_no, n.doc_no AS neighbour, s.step, s.share, n.length
+    SELECT e.doc_no, n.doc_no AS neighbour, s.step, n.length,
+        CASE s.step WHEN 0 THEN 1 ELSE s.share * shortness(p.characters, s.long_turn) * shortness(n.characters, s.long_turn) END AS share,
+        1 + (2 * s.near + 2 * s.far) * shortness(p.characters, s.long_turn) AS wide
     FROM temp.main.explained AS e
     JOIN temp.main.sifted AS p USING (doc_no)
     CROSS JOIN steps AS s
@@ -95,7 +98,7 @@ around AS MATERIALIZED (
     WHERE s.share > 0 AND n.outside = []
 ),
 lengths AS (
-    SELECT doc_no, sum(share * length) AS length FROM around GROUP BY doc_no
+    SELECT doc_no, sum(share * length) AS length, any_value(wide) AS wide FROM around GROUP BY doc_no
 ),
 seen AS (
     SELECT a.doc_no, h.word, h.idf, h.average_length, sum(h.tf) FILTER (a.step = 0 AND h.share = 1) AS frequency, sum(a.share * h.share * h.tf) AS tf,
@@ -105,7 +108,7 @@ seen AS (
     GROUP BY a.doc_no, h.word, h.idf, h.average_length
 )
 SELECT s.doc_no, s.word, coalesce(s.frequency, 0), s.tf, s.through,
-    bm25(s.idf, s.tf, l.length, s.average_length * (1 + 2 * w.near + 2 * w.far), w.k1, w.b) AS points
+    bm25(s.idf, s.tf, l.length, s.average_length * l.wide, w.k1, w.b) AS points
 FROM seen AS s
 JOIN lengths AS l USING (doc_no)
 CROSS JOIN temp.main.weighing AS w
@@ -114,12 +117,12 @@ ORDER BY s.doc_no, points DESC, s.word;
 -- name: explain_neighbours
 -- What was said up to two places before and after: its share in the score, and its own cosine and BM25.
 WITH steps AS (
-    SELECT unnest([-2, -1, 1, 2]) AS step, unnest([far, near, near, far]) AS share FROM temp.main.weighing
+    SELECT unnest([-2, -1, 1, 2]) AS step, unnest([far, near, near, far]) AS share, long_turn FROM temp.main.weighing
 ),
 asked AS MATERIALIZED (
     SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []
 )
-SELECT e.doc_no, s.step, s.share, n.doc_no AS neighbour,
+SELECT e.doc_no, s.step, s.share * shortness(p.characters, s.long_turn) * shortness(n.characters, s.long_turn) AS share, n.doc_no AS neighbour,
     (SELECT array_inner_product(v.v, a.v)::DOUBLE FROM vectors AS v CROSS JOIN asked AS a WHERE v.doc_no = n.doc_no) AS cosine,
     (SELECT sum(bm25(h.idf, h.share * h.tf, h.length, h.average_length, w.k1, w.b))
      FROM temp.main.word_hits AS h CROSS JOIN temp.main.weighing AS w WHERE h.doc_no = n.doc_no) AS raw
@@ -155,7 +158,7 @@ GROUP BY conversation_id;
 -- document add up to its fused score. fuse may take the words alone, near-exact ones above all; cap is what the bounds 0 and 1 change.
 WITH asked AS MATERIALIZED (
     SELECT w.*, a.v <> [] AS by_meaning, a.by_words,
-        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.session, w.date, w.speaker, w.reply, w.tells) ELSE 1 END AS most,
+        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.date, w.speaker, w.reply, w.answered, w.tells) ELSE 1 END AS most,
         CASE w.normalise WHEN 'maximum' THEN w.vector + w.lexical ELSE 1 END AS relevance
     FROM temp.main.weighing AS w
     CROSS JOIN temp.main.asked_vector AS a
@@ -186,10 +189,10 @@ signals AS MATERIALIZED (
     SELECT j.doc_no, j.fused, unnest([
         {n: 1, name: 'vector', value: j.vector_score, weight: j.vector_weight / q.most},
         {n: 2, name: 'lexical', value: j.lexical_score, weight: j.lexical_weight / q.most},
-        {n: 3, name: 'session', value: j.session_score, weight: q.session / q.most},
-        {n: 4, name: 'date', value: j.date_score, weight: q.date / q.most},
-        {n: 5, name: 'speaker', value: j.speaker_score, weight: q.speaker / q.most},
-        {n: 6, name: 'reply', value: j.reply_score / nullif(q.relevance, 0), weight: q.reply * q.relevance / q.most},
+        {n: 3, name: 'date', value: j.date_score, weight: q.date / q.most},
+        {n: 4, name: 'speaker', value: j.speaker_score, weight: q.speaker / q.most},
+        {n: 5, name: 'reply', value: j.reply_score / nullif(q.relevance, 0), weight: q.reply * q.relevance / q.most},
+        {n: 6, name: 'answered', value: j.answered_score / nullif(q.relevance, 0), weight: q.answered * q.relevance / q.most},
         {n: 7, name: 'tells', value: j.tells, weight: q.tells / q.most},
         {n: 8, name: 'question', value: j.asks, weight: -q.question / q.most}], recursive := true)
     FROM weighted AS j

@@ -90,7 +90,7 @@ WITH within AS (  -- who takes part
     SEMI JOIN (FROM temp.main.asking WHERE list_contains(conversations, '*')) ON true
 ),
 eligible AS MATERIALIZED (
-    SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
+    SELECT d.doc_no, d.kind, d.length, d.characters, d.session_no, d.place
     FROM within AS d
     ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
@@ -116,7 +116,7 @@ asked AS MATERIALIZED (
     WHERE a.share > 0 AND NOT (SELECT fts FROM temp.main.asking)
 ),
 nearby AS MATERIALIZED (  -- of few documents, all postings; they lie together in the file
-    SELECT p.term_no, p.kind, p.doc_no, p.tf, e.length, e.session_no
+    SELECT p.term_no, p.kind, p.doc_no, p.tf, e.length, e.characters
     FROM postings AS p
     JOIN (SELECT * FROM eligible SEMI JOIN few ON true) AS e USING (doc_no)
 ),
@@ -126,17 +126,19 @@ far_away AS MATERIALIZED (  -- of many, those of the terms
     JOIN (SELECT * FROM asked SEMI JOIN many ON true) AS a USING (term_no)
 ),
 hits AS MATERIALIZED (
-    SELECT h.word, h.doc_no, h.tf, r.idf, r.average_length, h.length, h.session_no
+    SELECT h.word, h.doc_no, h.tf, r.idf, r.average_length, h.length
     FROM (
-        SELECT a.word, n.kind, n.doc_no, a.share * n.tf AS tf, n.length, n.session_no
+        SELECT a.word, n.kind, n.doc_no, term_share(a.share, n.characters, w.long_turn) * n.tf AS tf, n.length
         FROM nearby AS n
         JOIN asked AS a USING (term_no)
+        CROSS JOIN temp.main.weighing AS w
         UNION ALL
-        SELECT f.word, f.kind, f.doc_no, f.share * f.tf, e.length, e.session_no
+        SELECT f.word, f.kind, f.doc_no, term_share(f.share, e.characters, w.long_turn) * f.tf, e.length
         FROM far_away AS f
         JOIN eligible AS e USING (doc_no)
+        CROSS JOIN temp.main.weighing AS w
         UNION ALL
-        SELECT f.word, f.kind, f.doc_no, f.tf, e.length, e.session_no
+        SELECT f.word, f.kind, f.doc_no, f.tf, e.length
         FROM temp.main.fts_hits AS f
         JOIN eligible AS e USING (doc_no)
     ) AS h
@@ -167,7 +169,7 @@ pool AS (
 
 -- Neighbours.
 steps AS MATERIALIZED (
-    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share FROM temp.main.weighing
+    SELECT unnest([0, -1, 1, -2, 2]) AS step, unnest([1, near, near, far, far]) AS share, long_turn FROM temp.main.weighing
 ),
 candidates AS MATERIALIZED (
     SELECT e.*
@@ -177,12 +179,14 @@ candidates AS MATERIALIZED (
     JOIN eligible AS e USING (session_no, place)
 ),
 around AS MATERIALIZED (
-    SELECT c.doc_no, n.doc_no AS neighbour, c.share, n.length
-    FROM (SELECT doc_no, session_no, place + step AS place, share FROM candidates CROSS JOIN steps WHERE share > 0) AS c
+    SELECT c.doc_no, n.doc_no AS neighbour, c.shortness, n.length,
+        CASE c.step WHEN 0 THEN 1 ELSE c.share * c.shortness * shortness(n.characters, c.long_turn) END AS share
+    FROM (SELECT doc_no, session_no, place + step AS place, step, share, long_turn, shortness(characters, long_turn) AS shortness
+          FROM candidates CROSS JOIN steps WHERE share > 0) AS c
     JOIN eligible AS n USING (session_no, place)
 ),
 blended AS MATERIALIZED (
-    SELECT a.doc_no, sum(a.share * a.length) AS length,
+    SELECT a.doc_no, sum(a.share * a.length) AS length, any_value(a.shortness) AS shortness,
         sum(a.share * v.cosine) / sum(a.share) FILTER (v.cosine IS NOT NULL) AS near_cosine,
         max(v.cosine) FILTER (a.neighbour = a.doc_no) AS cosine
     FROM around AS a
@@ -196,27 +200,18 @@ words AS (
     GROUP BY a.doc_no, h.word, h.idf, h.average_length
 ),
 lexical AS (
-    SELECT b.doc_no, sum(bm25(t.idf, t.tf, b.length, t.average_length * (1 + 2 * w.near + 2 * w.far), w.k1, w.b)) AS raw
+    SELECT b.doc_no, sum(bm25(t.idf, t.tf, b.length, t.average_length * (1 + (2 * w.near + 2 * w.far) * b.shortness), w.k1, w.b)) AS raw
     FROM words AS t
     JOIN blended AS b USING (doc_no)
     CROSS JOIN temp.main.weighing AS w
     GROUP BY b.doc_no
-),
-sessions AS (
-    SELECT session_no, sum(bm25(idf, tf, 1, 1, k1, 0)) AS raw
-    FROM (SELECT h.session_no, h.idf, sum(h.tf) AS tf, w.k1
-          FROM hits AS h CROSS JOIN temp.main.weighing AS w
-          WHERE w.session > 0
-          GROUP BY h.session_no, h.word, h.idf, w.k1)
-    GROUP BY session_no
 )
-SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
+SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
     m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
-    b.cosine::DOUBLE, b.near_cosine, l.raw, s.raw
+    b.cosine::DOUBLE, b.near_cosine, l.raw
 FROM candidates AS c
 JOIN documents AS d USING (doc_no)
 JOIN blended AS b USING (doc_no)
 LEFT JOIN memories AS m ON m.id = d.owner_id
-LEFT JOIN lexical AS l USING (doc_no)
-LEFT JOIN sessions AS s ON s.session_no = c.session_no;
+LEFT JOIN lexical AS l USING (doc_no);

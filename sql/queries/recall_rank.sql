@@ -14,12 +14,11 @@ SET VARIABLE weights = '{weights}'::JSON::weights;
 -- A line that ends with "if", or the lines from one to "end if", are left out where what is named is off: DuckDB drops a column that a weight of 0 makes
 -- useless, but joins and orders in vain.
 WITH signals AS (
-    SELECT o.*,
+    SELECT o.* REPLACE (CASE WHEN o.role = 'assistant' THEN o.tells * shortness(o.characters, weight('long_turn')) ELSE o.tells END AS tells),
         CASE WHEN weight('normalise') = 'maximum' THEN greatest(o.near_cosine, 0) / nullif(o.best_cosine, 0)
              ELSE vector_score(o.near_cosine) END AS vector_score,
         CASE WHEN weight('normalise') = 'maximum' THEN o.raw / nullif(o.best_raw, 0)
              WHEN o.raw IS NOT NULL THEN lexical_score(o.raw) END AS lexical_score,
-        o.session_raw / nullif(o.best_session, 0) AS session_score,
         -- if date
         list_max(list_transform(list_zip(a.froms, a.untils), lambda period:
             date_fit(coalesce(o.valid_from, o.created_at), period[1], period[2], weight('date_days')))) AS date_score,
@@ -52,7 +51,7 @@ relevant AS (
             WHEN NOT by_words THEN vector_score
             ELSE fuse(vector_score, lexical_score, weight('vector'), weight('lexical'))
         END AS relevance,
-        by_chance(raw, session_score, cosine, near_cosine, chance)
+        by_chance(raw, cosine, near_cosine, chance)
             AND coalesce(date_score, 0) < 1  -- if date
             AS by_chance,
         decay_multiplier(greatest(composite, freshness), tier) AS multiplier
@@ -60,17 +59,25 @@ relevant AS (
 ),
 fused AS (
     SELECT r.*,
-        p.relevance AS reply_score,  -- if reply
+        p.relevance * shortness(r.characters, weight('long_turn')) AS reply_score,  -- if reply
+        n.relevance AS answered_score,  -- if answered
         round(clamp01((r.relevance
-                + coalesce(r.session_score, 0) * weight('session')
                 + coalesce(r.date_score, 0) * weight('date')  -- if date
                 + coalesce(r.speaker_score, 0) * weight('speaker')  -- if speaker
-                + coalesce(p.relevance, 0) * weight('reply')  -- if reply
+                + coalesce(reply_score, 0) * weight('reply')  -- if reply
+                + coalesce(answered_score, 0) * weight('answered')  -- if answered
                 + r.tells * weight('tells')
                 - r.ends_asking::INTEGER * weight('question'))
-            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('session'), weight('date'), weight('speaker'), weight('reply'), weight('tells')) ELSE 1 END), 12) AS fused
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells')) ELSE 1 END), 12) AS fused
     FROM relevant AS r
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM relevant WHERE asks) AS p USING (session_no, place)  -- if reply
+    -- if answered
+    LEFT JOIN (
+        SELECT session_no, place - 1 AS place, 'user' AS role, relevance * elaboration(characters, weight('long_turn')) AS relevance
+        FROM relevant
+        WHERE role = 'assistant'
+    ) AS n USING (session_no, place, role)
+    -- end if
 ),
 placed AS (
     SELECT *,
@@ -108,10 +115,11 @@ decayed AS (
         END, 12) AS decayed
     FROM normed
 )
-SELECT doc_no, vector_score, lexical_score, session_score,
+SELECT doc_no, tells, vector_score, lexical_score,
     date_score,  -- if date
     speaker_score,  -- if speaker
     reply_score,  -- if reply
+    answered_score,  -- if answered
     fused, reranked, recency, importance_weighted, length_normed, composite, decayed,
     coalesce(dropped_early,
         CASE WHEN decayed < weight('hard_min_score') THEN 'hard_min_score'

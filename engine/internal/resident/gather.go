@@ -20,22 +20,25 @@ type Term struct {
 
 // Question is what is asked. Its numbers are those of the weights of the same names.
 type Question struct {
-	Filter  Filter
-	Terms   []Term
-	Rarity  *Rarity
-	Vector  []float32 // of unit length; nil: by words alone
-	Pool    int       // how many each channel gives
-	Whole   int       // everybody is a candidate where there are no more
-	K1, B   float64
-	Near    float64
-	Far     float64
-	Session bool // sessions are scored too
+	Filter Filter
+	Terms  []Term
+	Rarity *Rarity
+	Vector []float32 // of unit length; nil: by words alone
+	Pool   int       // how many each channel gives
+	Whole  int       // everybody is a candidate where there are no more
+	K1, B  float64
+	Near   float64
+	Far    float64
+	// LongTurn is how many characters a document has that takes from each neighbour, and gives it, half as much; 0: all do alike.
+	LongTurn float64
+	Session  bool // sessions are scored too
 }
 
 // Found is a candidate with what was found out of it; what is not known is NaN, or Never.
 type Found struct {
 	No, SessionNo, Place  int32
 	Conversation, Speaker string
+	Role                  string
 	Asks, EndsAsking      bool
 	Tells                 float32
 	Kind                  kinds.Kind
@@ -47,7 +50,6 @@ type Found struct {
 	Cosine                float64 // own
 	NearCosine            float64 // with the neighbours
 	Raw                   float64 // BM25, with the neighbours
-	SessionRaw            float64 // of the session
 }
 
 // How many vectors are looked at closely: where no more take part all of them, else those whose signs are nearest.
@@ -91,7 +93,6 @@ type gathering struct {
 	candidates []int32 // slots
 	around     []int32 // slots of candidates and of their neighbours, ascending
 	heard      [][]note
-	sessionRaw map[int32]float64
 }
 
 // step is how far a neighbour is, and what share of it counts.
@@ -127,6 +128,22 @@ func (g *gathering) listen() {
 // bm25 is the macro of that name.
 func bm25(idf, tf, length, average, k1, b float64) float64 {
 	return idf * tf * (k1 + 1) / (tf + k1*(1-b+b*length/average))
+}
+
+// shortness is the macro of that name.
+func shortness(characters int32, long float64) float64 {
+	if long <= 0 {
+		return 1
+	}
+	return long / (long + float64(characters))
+}
+
+// shareIn is the macro term_share.
+func (g *gathering) shareIn(h hit, slot int32) float64 {
+	if h.share < 1 {
+		return h.share * shortness(g.columns[slot].characters, g.q.LongTurn)
+	}
+	return h.share
 }
 
 // choose finds the candidates: the pool of each channel, or everybody, with their neighbours.
@@ -214,7 +231,7 @@ func (g *gathering) byWords() []int32 {
 			if score[p.slot] == 0 {
 				touched = append(touched, p.slot)
 			}
-			score[p.slot] += bm25(idf[c.kind], h.share*float64(p.tf), float64(c.length), q.Rarity.average[c.kind], q.K1, q.B)
+			score[p.slot] += bm25(idf[c.kind], g.shareIn(h, p.slot)*float64(p.tf), float64(c.length), q.Rarity.average[c.kind], q.K1, q.B)
 		}
 	}
 	all := make([]scored, len(touched))
@@ -333,41 +350,13 @@ func (g *gathering) nearest(slots []int32, n int) []int32 {
 	return near
 }
 
-// hear notes which words stand in the documents around, and what they make of the sessions.
+// hear notes which words stand in the documents around.
 func (g *gathering) hear() {
 	g.heard = make([][]note, len(g.around))
 	for _, h := range g.hits {
-		each(g.around, h.postings, func(i int, tf float32) { g.heard[i] = append(g.heard[i], note{h.word, h.share * float64(tf)}) })
-	}
-	if !g.q.Session {
-		return
-	}
-	type key struct {
-		session int32
-		word    int
-		kind    uint8
-	}
-	sessions := map[int32]bool{}
-	for _, slot := range g.candidates {
-		sessions[g.columns[slot].session] = true
-	}
-	all := []int32{}
-	for session := range sessions {
-		for _, s := range g.seats[session] {
-			all = append(all, s.slot)
-		}
-	}
-	slices.Sort(all)
-	sums := map[key]float64{}
-	for _, h := range g.hits {
-		each(all, h.postings, func(i int, tf float32) {
-			c := &g.columns[all[i]]
-			sums[key{c.session, h.word, c.kind}] += h.share * float64(tf)
+		each(g.around, h.postings, func(i int, tf float32) {
+			g.heard[i] = append(g.heard[i], note{h.word, g.shareIn(h, g.around[i]) * float64(tf)})
 		})
-	}
-	g.sessionRaw = map[int32]float64{}
-	for k, tf := range sums {
-		g.sessionRaw[k.session] += bm25(g.q.Rarity.IDF(k.word, k.kind), tf, 1, 1, g.q.K1, 0)
 	}
 }
 
@@ -394,7 +383,6 @@ func each(slots []int32, postings []posting, do func(i int, tf float32)) {
 // describe gives the candidates with their signals.
 func (g *gathering) describe() []Found {
 	q := g.q
-	wide := 1 + 2*q.Near + 2*q.Far
 	cosines := make([]float64, len(g.around))
 	for i, slot := range g.around {
 		if cosines[i] = math.NaN(); g.probe != nil && g.vectors.has(slot) {
@@ -410,20 +398,25 @@ func (g *gathering) describe() []Found {
 	var words []sum
 	for _, slot := range g.candidates {
 		c := &g.columns[slot]
-		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker],
-			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(), SessionRaw: math.NaN(),
+		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker], Role: roles[c.role],
+			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(),
 			Kind: allKinds[c.kind], Tier: g.names.texts[c.tier], CreatedAt: c.created, ValidFrom: c.validFrom, Characters: c.characters, Noise: c.noise,
 			Use: g.uses[c.use]}
 		words = words[:0]
 		var length, near, shares float64
+		short := shortness(c.characters, q.LongTurn)
+		wide := 1 + short*(2*q.Near+2*q.Far)
 		for _, s := range g.steps {
 			for _, n := range g.at(c.session, c.place+s.by) {
 				i, _ := slices.BinarySearch(g.around, n.slot)
-				of := &g.columns[n.slot]
-				length += s.share * float64(of.length)
+				of, share := &g.columns[n.slot], s.share
+				if s.by != 0 {
+					share *= short * shortness(of.characters, q.LongTurn)
+				}
+				length += share * float64(of.length)
 				if cosine := cosines[i]; !math.IsNaN(cosine) {
-					near += s.share * cosine
-					shares += s.share
+					near += share * cosine
+					shares += share
 					if n.slot == slot {
 						f.Cosine = cosine
 					}
@@ -434,7 +427,7 @@ func (g *gathering) describe() []Found {
 						at = len(words)
 						words = append(words, sum{note.word, of.kind, 0})
 					}
-					words[at].tf += s.share * note.tf
+					words[at].tf += share * note.tf
 				}
 			}
 		}
@@ -446,9 +439,6 @@ func (g *gathering) describe() []Found {
 				f.Raw = 0
 			}
 			f.Raw += bm25(q.Rarity.IDF(w.word, w.kind), w.tf, length, q.Rarity.average[w.kind]*wide, q.K1, q.B)
-		}
-		if raw, ok := g.sessionRaw[c.session]; ok {
-			f.SessionRaw = raw
 		}
 		found = append(found, f)
 	}

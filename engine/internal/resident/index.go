@@ -2,6 +2,7 @@ package resident
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/kelindar/bitmap"
@@ -17,6 +18,7 @@ type Document struct {
 	No                                           int32
 	Kind                                         kinds.Kind
 	Scope, Conversation, Category, Tier, Speaker string // empty: none
+	Role                                         string // of a message
 	SessionNo, Place                             int32
 	CreatedAt, ValidFrom, InvalidatedAt          int64
 	Length, Tells                                float32
@@ -74,7 +76,7 @@ type column struct {
 	length, tells                   float32
 	scope, conversation             uint32
 	category, tier, speaker         uint32
-	kind                            uint8
+	kind, role                      uint8
 	asks, endsAsking, hidden, noise bool
 	characters                      int32
 	use                             uint32 // in uses; 0: Unused
@@ -161,7 +163,8 @@ func (x *Index) apply(c *Change) {
 		if known {
 			if c.Moved {
 				was := &x.columns[slot]
-				d.Conversation, d.Speaker, d.SessionNo, d.Place = x.names.texts[was.conversation], x.names.texts[was.speaker], was.session, was.place
+				d.Conversation, d.Speaker, d.Role = x.names.texts[was.conversation], x.names.texts[was.speaker], roles[was.role]
+				d.SessionNo, d.Place = was.session, was.place
 			}
 			x.kill(slot)
 		}
@@ -184,7 +187,7 @@ func (x *Index) put(d *Document, words *Words, vector []float32) {
 	}
 	x.slots[d.No] = slot + 1
 	x.columns = append(x.columns, column{kind: kindNo(d.Kind), no: d.No, session: d.SessionNo, place: d.Place,
-		conversation: x.names.number(d.Conversation), speaker: x.names.number(d.Speaker)})
+		conversation: x.names.number(d.Conversation), speaker: x.names.number(d.Speaker), role: roleNo(d.Role)})
 	x.live.Set(uint32(slot))
 	x.fill(slot, d)
 	if c := x.columns[slot].conversation; c != 0 {
@@ -318,3 +321,8 @@ func kindNo(k kinds.Kind) uint8 {
 }
 
 var allKinds = kinds.All()
+
+// roles are who may say a message; the first is of what is none.
+var roles = []string{"", "user", "assistant", "system", "tool"}
+
+func roleNo(role string) uint8 { return uint8(max(slices.Index(roles, role), 0)) }
