@@ -28,14 +28,14 @@ import (
 // residentSeed repeats a simulation that failed.
 const residentSeed = "MALLARD_RESIDENT_SEED"
 
-// TestResidentSimulation does eighty things (three thousand, if long) at random to one file, while somebody asks it. After each the resident index is
+// TestResidentSimulation does eighty things (two thousand, if long) at random to one file, while somebody asks it. After each the resident index is
 // what would be made anew of the file, and answers as the file does.
 func TestResidentSimulation(t *testing.T) {
 	t.Parallel()
 	steps := 80
 	switch {
 	case enginetest.Long("recall"):
-		steps = 3000
+		steps = 2000
 	case testing.Short():
 		steps = 40
 	}
