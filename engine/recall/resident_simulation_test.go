@@ -76,7 +76,6 @@ type residentSimulation struct {
 	clock    atomic.Int64 // seconds since 1970
 	models   []*fickle    // the first is the file's
 	done     map[string]int
-	keys     int
 	followed int
 }
 

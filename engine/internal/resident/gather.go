@@ -50,7 +50,7 @@ type Found struct {
 	SessionRaw            float64 // of the session
 }
 
-// How many vectors are looked at closely: where no more take part all of them, else those whose signs are nearest.
+// How many vectors are looked at closely: where no more take part all of them, else those whose sketches are most like the question.
 const (
 	fewVectors   = 4000
 	firstVectors = 2000

@@ -30,7 +30,7 @@ const talks = "MALLARD_TALKS"
 const ofMany = 100_000
 
 // TestSketchesOnTalk: of the turns of recorded conversations, the best twenty and the best sixty for their questions are among those whose sketches are
-// nearest. The more vectors there are, the more must be looked at; so many that what is looked at of a hundred thousand is enough, if that goes on.
+// most like them. The more vectors there are, the more must be looked at; so many that what is looked at of a hundred thousand is enough, if that goes on.
 func TestSketchesOnTalk(t *testing.T) {
 	paths := cmp.Or(os.Getenv(talks), os.Getenv("MALLARD_LOCOMO"))
 	if paths == "" {
