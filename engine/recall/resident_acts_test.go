@@ -183,7 +183,17 @@ func (s *residentSimulation) rebuild(ctx context.Context) error {
 	return err
 }
 
+// rebuildVectors has an index of the old vectors, and something written, before the new ones are there.
 func (s *residentSimulation) rebuildVectors(ctx context.Context) error {
+	s.models[0].before = func() {
+		if _, err := enginetest.Index(s.e).AwaitResident(s.t.Context()); err != nil {
+			s.t.Error(err)
+		}
+		if err := s.remember(s.t.Context()); err != nil {
+			s.t.Error(err)
+		}
+	}
+	defer func() { s.models[0].before = nil }()
 	_, err := s.e.RebuildIndex(ctx, index.RebuildRequest{Vectors: true})
 	return err
 }
@@ -245,6 +255,7 @@ func (s *residentSimulation) failCommit(ctx context.Context) error {
 	if err := s.remember(ctx); err == nil {
 		s.t.Fatal("a write succeeded whose COMMIT failed")
 	}
+	enginetest.HealNotBefore(s.e, time.Time{}) // the next one need not wait
 	return nil
 }
 

@@ -4,7 +4,7 @@
 // A document stands in a slot that nothing else ever gets: where its words change, it takes another one, and the old slot is dead. Columns, postings
 // and sketches of vectors go by slot, so that nothing in them is ever taken out; when many are dead, the whole is made anew beside the old one.
 //
-// A vector is kept twice: as one bit a dimension, by which all are looked through, and as 16 bits, of which the cosines are made. Where a question
+// A vector is kept twice: as one bit a dimension of other axes, by which all are looked through, and as 16 bits, of which the cosines are made. Where a question
 // may be answered by few, all their cosines are made.
 //
 // Index.mu owns everything. A question holds it for reading as long as it asks, what was committed is put in under it.

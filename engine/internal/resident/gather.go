@@ -52,7 +52,7 @@ type Found struct {
 	Raw                   float64 // BM25, with the neighbours
 }
 
-// How many vectors are looked at closely: where no more take part all of them, else those whose signs are nearest.
+// How many vectors are looked at closely: where no more take part all of them, else those whose sketches are most like the question.
 const (
 	fewVectors   = 4000
 	firstVectors = 2000
@@ -323,28 +323,36 @@ func (g *gathering) byVector(n int) []int32 {
 	return g.best(all)
 }
 
-// nearest gives at least the n whose signs differ least from those of the question.
+// nearest gives about the n whose sketches are most like the question, or some more.
 func (g *gathering) nearest(slots []int32, n int) []int32 {
 	if n >= len(slots) {
 		return slots
 	}
-	v := &g.vectors
-	signs := make([]uint64, v.words)
-	sketch(g.probe.exact, signs)
-	distances, counts := make([]uint16, len(slots)), make([]int, v.dims+1)
+	planes := g.vectors.planes(g.probe.exact)
+	likeness := make([]float32, len(slots))
+	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
 	for i, slot := range slots {
-		d := v.distance(int(slot), signs)
-		distances[i] = uint16(d)
-		counts[d]++
+		l := g.vectors.like(slot, planes)
+		likeness[i], least, most = l, min(least, l), max(most, l)
 	}
-	within, sum := 0, 0
-	for ; sum < n && within <= v.dims; within++ {
-		sum += counts[within]
+	const steps = 1 << 12
+	var counts [steps + 1]int
+	step := func(l float32) int { return int((l - least) / (most - least) * steps) }
+	if most == least {
+		return slots
+	}
+	for _, l := range likeness {
+		counts[step(l)]++
+	}
+	from, sum := steps+1, 0
+	for sum < n {
+		from--
+		sum += counts[from]
 	}
 	near := make([]int32, 0, sum)
-	for i, slot := range slots {
-		if int(distances[i]) < within {
-			near = append(near, slot)
+	for i, l := range likeness {
+		if step(l) >= from {
+			near = append(near, slots[i])
 		}
 	}
 	return near

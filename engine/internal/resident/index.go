@@ -97,7 +97,7 @@ type posting struct {
 // New gives an empty index for vectors of so many dimensions; 0: for none.
 func New(dims int) *Index {
 	return &Index{names: names{numbers: map[string]uint32{"": 0}, texts: []string{""}}, conversations: map[uint32][]int32{},
-		sessions: map[int32][]int32{}, uses: []Use{Unused}, terms: map[uint64]int32{}, vectors: vectors{dims: dims, words: (dims + 63) / 64}}
+		sessions: map[int32][]int32{}, uses: []Use{Unused}, terms: map[uint64]int32{}, vectors: vectors{dims: dims, words: sketchWords(dims)}}
 }
 
 // Dims is of how many dimensions its vectors are.
@@ -304,7 +304,7 @@ func (x *Index) bytes() int64 {
 
 // Bytes is about how much an index of so many documents and postings takes, with vectors of so many dimensions.
 func Bytes(documents, postings int64, dims int) int64 {
-	v := vectors{dims: dims, words: (dims + 63) / 64}
+	v := vectors{dims: dims, words: sketchWords(dims)}
 	return documents*(columnBytes+int64(v.bytes())) + postings*8
 }
 

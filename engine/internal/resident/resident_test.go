@@ -182,3 +182,20 @@ func TestEach(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkNearest chooses among a hundred thousand vectors by their sketches.
+func BenchmarkNearest(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const dims, documents = 256, 100_000
+	x, slots := New(dims), make([]int32, documents)
+	for i := range slots {
+		d := message(int32(i + 1))
+		x.Load(&d)
+		x.LoadVector(d.No, unit(rng, dims, nil))
+		slots[i] = int32(i)
+	}
+	g := &gathering{Index: x, probe: x.vectors.probe(unit(rng, dims, nil))}
+	for b.Loop() {
+		g.nearest(slots, firstVectors)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -25,17 +26,20 @@ type embedder interface {
 // talks names files of recorded conversations in the format of LoCoMo, joined as paths are; MALLARD_LOCOMO names one.
 const talks = "MALLARD_TALKS"
 
-// ofMany is the size of file that firstVectors is meant for. The test looks at as large a share of its vectors as a question does there.
+// ofMany is the size of file that firstVectors is meant for.
 const ofMany = 100_000
 
-// TestSketchesOnTalk: of the turns of recorded conversations, the best twenty and the best sixty for their questions are among those whose signs are
-// nearest, where no more of them are looked at than of a hundred thousand. It logs how many would have to be.
+// TestSketchesOnTalk: of the turns of recorded conversations, the best twenty and the best sixty for their questions are among those whose sketches are
+// most like them. The more vectors there are, the more must be looked at; so many that what is looked at of a hundred thousand is enough, if that goes on.
 func TestSketchesOnTalk(t *testing.T) {
 	paths := cmp.Or(os.Getenv(talks), os.Getenv("MALLARD_LOCOMO"))
 	if paths == "" {
 		t.Skipf("neither %s nor MALLARD_LOCOMO names files in the format of LoCoMo: sketches are not compared on real text", talks)
 	}
 	turns, questions := readTalks(t, filepath.SplitList(paths))
+	if len(turns) < 4000 {
+		t.Fatalf("%d turns in %s: too few to tell", len(turns), paths)
+	}
 	for _, model := range []struct {
 		name string
 		open func(t *testing.T) embedder
@@ -44,6 +48,9 @@ func TestSketchesOnTalk(t *testing.T) {
 		{"all-MiniLM-L6-v2", openMiniLM},
 	} {
 		t.Run(model.name, func(t *testing.T) {
+			if long := os.Getenv("MALLARD_LONG"); model.name != "static" && long != "1" && !strings.Contains(long, "models") {
+				t.Skip("takes minutes: MALLARD_LONG=models")
+			}
 			m := model.open(t)
 			documents := embedAll(t, m, turns)
 			asked := make([][]float32, len(questions))
@@ -54,24 +61,28 @@ func TestSketchesOnTalk(t *testing.T) {
 				}
 				asked[i] = v
 			}
-			for _, n := range []int{1000, 2000, 4000, 8000, len(documents)} {
-				if n > len(documents) {
-					continue
+			for _, pool := range []int{20, 60} {
+				needed := map[int]int{}
+				for _, n := range []int{1000, 2000, 4000, len(documents)} {
+					few := measure(documents[:n], asked)
+					needed[n] = few.needed(pool, 0.995)
+					t.Logf("pool of %d of %d vectors: %d are looked at for 0.99 of it, %d for 0.995, %d for 0.999", pool, n, few.needed(pool, 0.99), needed[n], few.needed(pool, 0.999))
 				}
-				few := measure(documents[:n], asked)
-				for _, pool := range []int{20, 60} {
-					t.Logf("%s, %d vectors, pool of %d: %d are looked at for 0.99 of it, %d for 0.995, %d for 0.999; of %d: %.4f", model.name, n, pool,
-						few.needed(pool, 0.99), few.needed(pool, 0.995), few.needed(pool, 0.999), n*firstVectors/ofMany, few.share(pool, n*firstVectors/ofMany))
+				n := len(documents)
+				growth := math.Log(float64(needed[n])/float64(needed[1000])) / math.Log(float64(n)/1000)
+				most := float64(needed[n]) * math.Pow(ofMany/float64(n), growth)
+				if t.Logf("with the power %.2f of their number; of %d: %.0f", growth, ofMany, most); most > firstVectors {
+					t.Errorf("pool of %d: %.0f of %d vectors would have to be looked at, and %d are", pool, most, ofMany, firstVectors)
 				}
 			}
 		})
 	}
 }
 
-// nearness is, for each question, how many vectors have nearer signs than each of the best by cosine, in the order of these.
+// nearness is, for each question, how many vectors have a sketch that is more like it than each of the best by cosine, in the order of these.
 type nearness [][]int
 
-// measure compares signs and cosines.
+// measure compares sketches and cosines.
 func measure(documents, questions [][]float32) (all nearness) {
 	x := New(len(documents[0]))
 	for i, v := range documents {
@@ -80,41 +91,25 @@ func measure(documents, questions [][]float32) (all nearness) {
 		x.LoadVector(d.No, v)
 	}
 	v := &x.vectors
-	signs := make([]uint64, v.words)
 	for _, question := range questions {
-		sketch(question, signs)
-		best := make([]scored, len(documents))
-		distances, counts := make([]int, len(documents)), make([]int, v.dims+2)
+		planes := v.planes(question)
+		best, likeness := make([]scored, len(documents)), make([]float32, len(documents))
 		for slot := range documents {
 			best[slot] = scored{int32(slot), dot(documents[slot], question)}
-			distances[slot] = v.distance(slot, signs)
-			counts[distances[slot]+1]++
+			likeness[slot] = v.like(int32(slot), planes)
 		}
-		for d := range v.dims + 1 {
-			counts[d+1] += counts[d]
-		}
+		order := slices.Clone(likeness)
+		slices.Sort(order)
 		best = top(best, 60, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.slot, b.slot)) })
 		slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 		nearer := make([]int, len(best))
 		for i, b := range best {
-			nearer[i] = counts[distances[b.slot]]
+			before, _ := slices.BinarySearch(order, math.Nextafter32(likeness[b.slot], math.MaxFloat32))
+			nearer[i] = len(order) - before
 		}
 		all = append(all, nearer)
 	}
 	return all
-}
-
-// share is how many of the best so many are among the n whose signs are nearest.
-func (all nearness) share(pool, n int) float64 {
-	found := 0
-	for _, nearer := range all {
-		for _, before := range nearer[:pool] {
-			if before < n {
-				found++
-			}
-		}
-	}
-	return float64(found) / float64(pool*len(all))
 }
 
 // needed is how many must be looked at for such a share of the best so many.

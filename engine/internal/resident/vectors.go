@@ -6,20 +6,52 @@ import (
 )
 
 // vectors are of unit length, by slot. While they are few they are kept as they are. Of many, a value is kept as a share of the vector's greatest one, in
-// 16 bits. The sign of a value is its bit.
+// 16 bits. A sketch is the signs of the vector once it is turned, and what each of them stands for.
 type vectors struct {
 	dims, words int
 	bits        []uint64
+	reaches     []float32 // what a sign stands for
 	exact       []float32 // nil: they are many
 	values      []int16   // of many
 	scales      []float32 // what a value of 1 stands for; 0: there is no vector
 	count       int
+	turned      []float32 // of the vector that comes
 }
 
 // fewValues is how many values are kept as they are: 16 MB of them.
 const fewValues = 4 << 20
 
-func (v *vectors) bytes() int { return v.words*8 + v.dims*2 + 4 }
+func (v *vectors) bytes() int { return v.words*8 + v.dims*2 + 8 }
+
+// sketchWords is how many words a sketch takes: turning wants a power of two.
+func sketchWords(dims int) int {
+	if dims == 0 {
+		return 0
+	}
+	return 1 << bits.Len(uint((dims-1)/64))
+}
+
+// turn writes a vector in other axes, so that a value of one says as much as that of every other: some values change their sign, in an order like chance,
+// and then all are mixed by sums and differences (Walsh and Hadamard).
+func turn(vector, turned []float32) {
+	clear(turned[copy(turned, vector):])
+	for i, order := 0, uint64(0x9e3779b97f4a7c15); i < len(vector); i++ {
+		order ^= order << 13
+		order ^= order >> 7
+		order ^= order << 17
+		if order>>63 == 1 {
+			turned[i] = -turned[i]
+		}
+	}
+	for apart := 1; apart < len(turned); apart *= 2 {
+		for from := 0; from < len(turned); from += 2 * apart {
+			left, right := turned[from:from+apart], turned[from+apart:from+2*apart]
+			for i, a := range left {
+				left[i], right[i] = a+right[i], a-right[i]
+			}
+		}
+	}
+}
 
 // add gives the next slot its vector, or none.
 func (v *vectors) add(vector []float32) {
@@ -28,7 +60,7 @@ func (v *vectors) add(vector []float32) {
 	}
 	slot := int32(len(v.scales))
 	v.scales = append(v.scales, 0)
-	v.bits = append(v.bits, make([]uint64, v.words)...)
+	v.bits, v.reaches = append(v.bits, make([]uint64, v.words)...), append(v.reaches, 0)
 	switch {
 	case v.values != nil:
 		v.values = append(v.values, make([]int16, v.dims)...)
@@ -72,7 +104,11 @@ func (v *vectors) set(slot int32, vector []float32) {
 	}
 	v.count++
 	at := int(slot) * v.dims
-	v.scales[slot] = sketch(vector, v.bits[int(slot)*v.words:][:v.words])
+	v.scales[slot] = greatest(vector) / math.MaxInt16
+	if v.turned == nil {
+		v.turned = make([]float32, 64*v.words)
+	}
+	v.reaches[slot] = sketch(vector, v.turned, v.bits[int(slot)*v.words:][:v.words])
 	if v.values == nil {
 		copy(v.exact[at:], vector)
 		return
@@ -80,28 +116,69 @@ func (v *vectors) set(slot int32, vector []float32) {
 	quantize(vector, v.scales[slot], v.values[at:])
 }
 
-// sketch sets the bits of a vector's signs and gives the unit of its values.
-func sketch(vector []float32, bits []uint64) (scale float32) {
-	clear(bits)
-	var most float32
-	for i, f := range vector {
-		if f > 0 {
-			bits[i/64] |= 1 << (i % 64)
-		}
+func greatest(vector []float32) (most float32) {
+	for _, f := range vector {
 		most = max(most, f, -f)
 	}
-	return most / math.MaxInt16
+	return most
+}
+
+// sketch sets the bits of a vector's signs, in other axes, and gives what each stands for: the share by which a vector of so many equal values is as long
+// in its direction as the vector itself (RaBitQ, Gao and Long 2024).
+func sketch(vector, turned []float32, bits []uint64) (reach float32) {
+	clear(bits)
+	turn(vector, turned)
+	var sum float32
+	for i, f := range turned {
+		if f > 0 {
+			bits[i/64] |= 1 << (i % 64)
+			sum += f
+		} else {
+			sum -= f
+		}
+	}
+	if sum == 0 {
+		return 0
+	}
+	return 1 / sum
 }
 
 func (v *vectors) has(slot int32) bool { return v.dims > 0 && v.scales[slot] != 0 }
 
-// distance is in how many dimensions a vector has another sign.
-func (v *vectors) distance(slot int, signs []uint64) (n int) {
-	own := v.bits[slot*v.words:][:len(signs)]
-	for i, word := range signs {
-		n += bits.OnesCount64(word ^ own[i])
+// planes are a question's vector in other axes, of whose values each is a number from 0 to 15: the first are the bits worth 1, the last those worth 8.
+type planes struct {
+	of  [4][]uint64
+	sum int32 // of all that the numbers are above their mean, twice
+}
+
+func (v *vectors) planes(vector []float32) *planes {
+	turned := make([]float32, 64*v.words)
+	turn(vector, turned)
+	p := &planes{sum: int32(-15 * len(turned))}
+	for bit := range p.of {
+		p.of[bit] = make([]uint64, v.words)
 	}
-	return n
+	most := max(greatest(turned), math.SmallestNonzeroFloat32)
+	for i, f := range turned {
+		number := min(15, int32(8*(1+f/most)))
+		p.sum += 2 * number
+		for bit := range p.of {
+			p.of[bit][i/64] |= uint64(number>>bit&1) << (i % 64)
+		}
+	}
+	return p
+}
+
+// like is about the cosine of the vector of a slot and a question, in a unit of the question's own.
+func (v *vectors) like(slot int32, p *planes) float32 {
+	own := v.bits[int(slot)*v.words:][:v.words]
+	p0, p1, p2, p3 := p.of[0][:len(own)], p.of[1][:len(own)], p.of[2][:len(own)], p.of[3][:len(own)]
+	var all, set int
+	for i, word := range own {
+		all += bits.OnesCount64(word)
+		set += bits.OnesCount64(word&p0[i]) + 2*bits.OnesCount64(word&p1[i]) + 4*bits.OnesCount64(word&p2[i]) + 8*bits.OnesCount64(word&p3[i])
+	}
+	return float32(int32(4*set-30*all)-p.sum) * v.reaches[slot]
 }
 
 // probe is a vector of unit length that others are compared with.
