@@ -46,7 +46,7 @@ sources: the summary that stands for a message, else the message.`,
 				return a.answer(document, func() {
 					a.printf("%s\n", printable(strings.TrimRight(v.Answer, "\n")))
 					if v.Truncated {
-						a.note("More was found than is shown: --limit, --cap.")
+						a.note("--limit and --cap let more of what was found in.")
 					}
 				})
 			})

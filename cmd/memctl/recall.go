@@ -125,12 +125,7 @@ func (a *app) printRecall(r *recall.Result, q recall.Query, explain, trace bool)
 	case explain || trace || q.WhyNot != "":
 		a.printReasons(r, explain, trace)
 	case len(r.Hits) == 0 && len(r.Trace.Drops) > 0:
-		d := r.Trace.Drops[len(r.Trace.Drops)-1] // which left nothing
-		at := d.Stage
-		if at == "hard_min_score" && q.MinScore > 0 { // the higher of the two is what counted
-			at += " or --min-score"
-		}
-		a.note("Nothing found: what came near was dropped at %s (%d of %d). --explain shows it.", at, d.Dropped, d.Before)
+		a.note("Nothing found: %s. --explain shows what came near.", whyNothing(r.Trace.Drops[len(r.Trace.Drops)-1].Stage, q.MinScore))
 	case len(r.Hits) == 0:
 		a.note("Nothing found.")
 	case q.Level == memory.Abstract:
@@ -140,6 +135,23 @@ func (a *app) printRecall(r *recall.Result, q recall.Query, explain, trace bool)
 			a.printf("%d  %.3f  %s  %s  %s\n%s", i+1, h.Score, ids.Short(h.ID), day(h.CreatedAt), printable(from(h)), indent(h.Text, "   ", a.width()))
 		}
 	}
+}
+
+// whyNothing says what the stage that left nothing wants.
+func whyNothing(stage string, minScore float64) string {
+	switch {
+	case stage == "chance":
+		return "nothing has a word of the question, or is nearer to it in meaning than any text is"
+	case stage == "hard_min_score" && minScore > 0: // the higher of the two is what counted
+		return "nothing scores as much as --min-score, or hard_min_score of the weights"
+	case stage == "min_score" || stage == "hard_min_score":
+		return "nothing scores as much as " + stage + " of the weights"
+	case stage == "expired":
+		return "what fits has expired"
+	case stage == "noise":
+		return "what fits is small talk"
+	}
+	return "all that fits was dropped at " + stage
 }
 
 // printReasons shows what was asked of the ranking, in place of a list of hits.

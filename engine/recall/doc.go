@@ -1,9 +1,10 @@
 // Package recall answers a question with what is remembered: it takes the question apart, gathers candidates by words and vectors, and ranks them, all
 // in SQL; then it tells how each came to its place.
 //
-// It owns no table: what a recall gathers is in temporary tables of the connection that it has, which last for a number of recalls and are emptied between.
-// Sets of weights are settings of the file, named weights:<set>. Weights are data: a stage of ranking that they leave out is not run. A signal is a
-// weight, a column of the query recall_rank and a field of Candidate; the explanation has a row for each.
+// It owns no table. What the file is asked is in temporary tables of the connection that a recall has, which last for a number of recalls and are emptied between;
+// what is ranked is read by the statement where it is in Go (offer.go). Sets of weights are settings of the file, named weights:<set>, and read once. Weights are
+// data: a stage of ranking that they leave out is not run. A signal is a weight, a column of the query recall_rank and a field of Candidate; the explanation
+// has a row for each.
 //
 // It asks duck for a connection, index for the tokenizer, the model and the state of the fts index, text/dates for the periods of a question, scope what
 // an agent sees; of memory it needs the words alone: categories, tiers, levels.

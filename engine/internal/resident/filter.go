@@ -23,22 +23,22 @@ type Filter struct {
 }
 
 // set is which numbers of a column are allowed.
-type set map[uint32]bool
-
-func (n *names) set(texts []string) set {
-	if texts == nil {
-		return nil
-	}
-	all := set{}
-	for _, text := range texts {
-		if no, ok := n.numbers[text]; ok && no != 0 {
-			all[no] = true
-		}
-	}
-	return all
+type set struct {
+	any     bool // all
+	numbers bitmap.Bitmap
 }
 
-func (s set) has(no uint32) bool { return s == nil || s[no] }
+func (n *names) set(texts []string) set {
+	s := set{any: texts == nil}
+	for _, text := range texts {
+		if no, ok := n.numbers[text]; ok && no != 0 {
+			s.numbers.Set(no)
+		}
+	}
+	return s
+}
+
+func (s *set) has(no uint32) bool { return s.any || s.numbers.Contains(no) }
 
 // eligible gives the slots that take part.
 func (x *Index) eligible(f *Filter) bitmap.Bitmap {
@@ -67,14 +67,15 @@ func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 			}
 		}
 	case f.Conversations != nil:
-		for no := range x.names.set(f.Conversations) {
+		conversations := x.names.set(f.Conversations)
+		conversations.numbers.Range(func(no uint32) {
 			for _, slot := range x.conversations[no] {
 				if x.live.Contains(uint32(slot)) && takesPart(uint32(slot)) {
 					found.Set(uint32(slot))
 				}
 			}
-		}
-	case anyTime && allKinds && scopes == nil && categories == nil && tiers == nil:
+		})
+	case anyTime && allKinds && scopes.any && categories.any && tiers.any:
 		found = slices.Clone(x.plain)
 		rest := slices.Clone(x.live)
 		rest.AndNot(x.plain)

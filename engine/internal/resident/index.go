@@ -263,6 +263,7 @@ func (x *Index) kill(slot int32) {
 	x.uncount(slot)
 	x.live.Remove(uint32(slot))
 	x.plain.Remove(uint32(slot))
+	x.vectors.set(slot, nil)
 	x.dead++
 }
 

@@ -1,0 +1,199 @@
+package resident
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/static"
+)
+
+// embedder is what the test needs of a model; the package knows none.
+type embedder interface {
+	EmbedTexts(ctx context.Context, texts []string) ([][]float32, error)
+	EmbedQuery(ctx context.Context, text string, weight func(string) float64) ([]float32, error)
+	Dims() int
+}
+
+// talks names files of recorded conversations in the format of LoCoMo, joined as paths are; MALLARD_LOCOMO names one.
+const talks = "MALLARD_TALKS"
+
+// ofMany is the size of file that firstVectors is meant for. The test looks at as large a share of its vectors as a question does there.
+const ofMany = 100_000
+
+// TestSketchesOnTalk: of the turns of recorded conversations, the best twenty and the best sixty for their questions are among those whose signs are
+// nearest, where no more of them are looked at than of a hundred thousand. It logs how many would have to be.
+func TestSketchesOnTalk(t *testing.T) {
+	paths := cmp.Or(os.Getenv(talks), os.Getenv("MALLARD_LOCOMO"))
+	if paths == "" {
+		t.Skipf("neither %s nor MALLARD_LOCOMO names files in the format of LoCoMo: sketches are not compared on real text", talks)
+	}
+	turns, questions := readTalks(t, filepath.SplitList(paths))
+	for _, model := range []struct {
+		name string
+		open func(t *testing.T) embedder
+	}{
+		{"static", func(*testing.T) embedder { return static.New() }},
+		{"all-MiniLM-L6-v2", openMiniLM},
+	} {
+		t.Run(model.name, func(t *testing.T) {
+			m := model.open(t)
+			documents := embedAll(t, m, turns)
+			asked := make([][]float32, len(questions))
+			for i, q := range questions {
+				v, err := m.EmbedQuery(t.Context(), q, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				asked[i] = v
+			}
+			for _, n := range []int{1000, 2000, 4000, 8000, len(documents)} {
+				if n > len(documents) {
+					continue
+				}
+				few := measure(documents[:n], asked)
+				for _, pool := range []int{20, 60} {
+					t.Logf("%s, %d vectors, pool of %d: %d are looked at for 0.99 of it, %d for 0.995, %d for 0.999; of %d: %.4f", model.name, n, pool,
+						few.needed(pool, 0.99), few.needed(pool, 0.995), few.needed(pool, 0.999), n*firstVectors/ofMany, few.share(pool, n*firstVectors/ofMany))
+				}
+			}
+		})
+	}
+}
+
+// nearness is, for each question, how many vectors have nearer signs than each of the best by cosine, in the order of these.
+type nearness [][]int
+
+// measure compares signs and cosines.
+func measure(documents, questions [][]float32) (all nearness) {
+	x := New(len(documents[0]))
+	for i, v := range documents {
+		d := message(int32(i + 1))
+		x.Load(&d)
+		x.LoadVector(d.No, v)
+	}
+	v := &x.vectors
+	signs := make([]uint64, v.words)
+	for _, question := range questions {
+		sketch(question, signs)
+		best := make([]scored, len(documents))
+		distances, counts := make([]int, len(documents)), make([]int, v.dims+2)
+		for slot := range documents {
+			best[slot] = scored{int32(slot), dot(documents[slot], question)}
+			distances[slot] = v.distance(slot, signs)
+			counts[distances[slot]+1]++
+		}
+		for d := range v.dims + 1 {
+			counts[d+1] += counts[d]
+		}
+		best = top(best, 60, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.slot, b.slot)) })
+		slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+		nearer := make([]int, len(best))
+		for i, b := range best {
+			nearer[i] = counts[distances[b.slot]]
+		}
+		all = append(all, nearer)
+	}
+	return all
+}
+
+// share is how many of the best so many are among the n whose signs are nearest.
+func (all nearness) share(pool, n int) float64 {
+	found := 0
+	for _, nearer := range all {
+		for _, before := range nearer[:pool] {
+			if before < n {
+				found++
+			}
+		}
+	}
+	return float64(found) / float64(pool*len(all))
+}
+
+// needed is how many must be looked at for such a share of the best so many.
+func (all nearness) needed(pool int, share float64) int {
+	var ranks []int
+	for _, nearer := range all {
+		ranks = append(ranks, nearer[:pool]...)
+	}
+	slices.Sort(ranks)
+	return ranks[int(share*float64(len(ranks)))] + 1
+}
+
+// readTalks gives what was said, shuffled, and what is asked.
+func readTalks(t *testing.T, paths []string) (turns, questions []string) {
+	t.Helper()
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var samples []struct {
+			Conversation map[string]json.RawMessage
+			QA           []struct{ Question string }
+		}
+		if err := json.Unmarshal(content, &samples); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, s := range samples {
+			for name, raw := range s.Conversation {
+				var session []struct{ Text string }
+				if !strings.HasPrefix(name, "session_") || strings.HasSuffix(name, "_date_time") {
+					continue
+				}
+				if err := json.Unmarshal(raw, &session); err != nil {
+					t.Fatalf("%s, %s: %v", path, name, err)
+				}
+				for _, turn := range session {
+					turns = append(turns, turn.Text)
+				}
+			}
+			for _, q := range s.QA {
+				questions = append(questions, q.Question)
+			}
+		}
+	}
+	slices.Sort(turns)
+	turns = slices.Compact(turns) // of equals, which are among the best is chance
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
+	return turns, questions
+}
+
+func embedAll(t *testing.T, m embedder, texts []string) (vectors [][]float32) {
+	t.Helper()
+	for batch := range slices.Chunk(texts, 64) {
+		v, err := m.EmbedTexts(t.Context(), batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors = append(vectors, v...)
+	}
+	return vectors
+}
+
+func openMiniLM(t *testing.T) embedder {
+	models := os.Getenv("MEMCTL_MODELS")
+	if models == "" {
+		t.Skip("MEMCTL_MODELS is not set: sketches of all-MiniLM-L6-v2 are not compared")
+	}
+	if err := onnx.Load(""); err != nil {
+		t.Skip("ONNX Runtime is not installed: ", err)
+	}
+	m, err := onnx.Open(filepath.Join(models, "all-MiniLM-L6-v2"), onnx.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
