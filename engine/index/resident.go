@@ -286,22 +286,10 @@ func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index
 		return nil, err
 	}
 	defer leave()
-	c, err := ix.file.NewConnection(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	second, err := ix.file.NewConnection(ctx) // reads vectors meanwhile, in the same state of the file: nobody writes until both have begun
-	if err != nil {
-		return nil, err
-	}
-	defer second.Close()
-	err = reading(ctx, c, second, func() error {
+	err = ix.reading(ctx, func(c, second *duck.Conn) error {
 		var documents, postings int64
-		for _, c := range []*duck.Conn{c, second} {
-			if _, err := c.One(ctx, "resident_size", []any{&documents, &postings}); err != nil {
-				return err
-			}
+		if _, err := c.One(ctx, "resident_size", []any{&documents, &postings}); err != nil {
+			return err
 		}
 		ix.residence.making = m
 		model := ix.Chosen
@@ -326,9 +314,28 @@ func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index
 	return x, err
 }
 
-// reading runs do in a transaction of each of two connections.
-func reading(ctx context.Context, a, b *duck.Conn, do func() error) error {
-	return a.Reading(ctx, func() error { return b.Reading(ctx, do) })
+// reading runs do with two connections that see the same state of the file. Nobody writes until do is called.
+func (ix *Index) reading(ctx context.Context, do func(c, second *duck.Conn) error) error {
+	c, err := ix.file.NewConnection(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	second, err := ix.file.NewConnection(ctx)
+	if err != nil {
+		return err
+	}
+	defer second.Close()
+	return c.Reading(ctx, func() error {
+		return second.Reading(ctx, func() error {
+			for _, c := range []*duck.Conn{c, second} {
+				if err := c.See(ctx); err != nil {
+					return err
+				}
+			}
+			return do(c, second)
+		})
+	})
 }
 
 // errTooLarge is that an index would take more than its limit.

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 
+	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/resident"
 )
 
@@ -13,15 +14,10 @@ func (ix *Index) CheckResident(ctx context.Context) (difference string, err erro
 		return "", err
 	}
 	defer leave()
-	c, err := ix.file.NewConnection(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
 	_, err = ix.Resident(func() error { return nil }, func(x *resident.Index) error {
-		return c.Reading(ctx, func() error {
+		return ix.reading(ctx, func(c, second *duck.Conn) error {
 			anew := resident.New(x.Dims())
-			if err := loadResident(ctx, c, anew, int64(ix.opts.ResidentMB)<<20); err != nil {
+			if err := loadResident(ctx, c, second, anew, int64(ix.opts.ResidentMB)<<20); err != nil {
 				return err
 			}
 			difference = x.Differs(anew)

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -91,8 +90,7 @@ func (r *recall) gatherResident(ctx context.Context, c *duck.Conn) (ok bool, err
 		}
 	}
 	var found []resident.Found
-	see := func() error { return c.Each(ctx, "recall_see", func(*sql.Rows) error { return nil }) }
-	ok, err = r.recaller.index.Resident(see, func(x *resident.Index) error {
+	ok, err = r.recaller.index.Resident(func() error { return c.See(ctx) }, func(x *resident.Index) error {
 		if q.vector == nil || x.Dims() == len(q.vector) {
 			found = x.Gather(asked)
 			return nil

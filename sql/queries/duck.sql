@@ -91,6 +91,10 @@ ATTACH '{path}' AS old (READ_ONLY, TYPE duckdb);
 CREATE OR REPLACE VIEW vectors AS SELECT NULL::INTEGER AS doc_no, NULL::FLOAT[1] AS v WHERE false;
 CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[1];
 
+-- name: see
+-- Has the transaction see the file as it is now.
+FROM settings LIMIT 1;
+
 -- name: private_seal
 -- An instance that only ranks needs nothing from outside.
 SET enable_external_access = false;

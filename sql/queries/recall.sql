@@ -67,7 +67,3 @@ UPDATE temp.main.asking SET fts = true;
 
 -- name: setting_list
 SELECT name, value::VARCHAR FROM settings WHERE starts_with(name, $prefix) ORDER BY name;
-
--- name: recall_see
--- Has the transaction see the file as it is now.
-FROM settings LIMIT 1;

@@ -2,6 +2,7 @@ package duck
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -147,6 +148,11 @@ func (f *File) Unlock() { <-f.Writer }
 // Reading runs do in a transaction that sees one state of the file.
 func (c *Conn) Reading(ctx context.Context, do func() error) error {
 	return c.transaction(ctx, "BEGIN TRANSACTION READ ONLY", do)
+}
+
+// See has the transaction see the file as it is now, and as that stays: else it would as its first statement finds it.
+func (c *Conn) See(ctx context.Context) error {
+	return c.Each(ctx, "see", func(*sql.Rows) error { return nil })
 }
 
 // Passing is Reading for what also puts rows into temporary tables: it takes them back in the end, so that they need not be deleted.
