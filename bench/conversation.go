@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
@@ -103,18 +104,18 @@ type freeSummariser struct{}
 func (freeSummariser) Model() string { return "free" }
 
 func (freeSummariser) Complete(context.Context, string, string, int) (string, error) {
-	return freeSummary, nil
+	return freeSummary(), nil
 }
 
-// freeSummary has about 300 tokens.
-var freeSummary = func() string {
+// freeSummary has about 300 tokens. It is made when it is first asked for: every call of memctl would wait for it.
+var freeSummary = sync.OnceValue(func() string {
 	c := newCorpus(0)
 	text := ""
 	for i := 0; len(text) < 1200; i++ {
 		text += c.text(i) + ".\n"
 	}
 	return text[:1200]
-}()
+})
 
 const (
 	chatName    = "bench"

@@ -106,7 +106,7 @@ func killedDeed(path string) error {
 
 // TestKilledBetweenStatements: whatever of a conversation is changed, and before whichever statement it is killed who does it, what is left is the state
 // before or the state after, of compactions that after one of the passes. Unless the test is long nobody is killed: what lies in the folder is copied before
-// each statement, and looked at where it is not what the last one left.
+// each statement, and looked at where it is not what the last one left; the whole file is proved where another state is met, in the end, and every other time.
 func TestKilledBetweenStatements(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every statement")
@@ -121,17 +121,19 @@ func TestKilledBetweenStatements(t *testing.T) {
 			if enginetest.Long("kills") {
 				kill = killedBefore(t, original, deed.name)
 			}
-			seen, met := 0, 1
+			seen, met, looked := 0, 1, 0
 			for n := 1; ; n++ {
 				path, finished := kill(n)
 				if path == "" { // as before the last statement
 					continue
 				}
 				e := enginetest.OpenFile(t, path, crashOptions("later", func() {}))
-				enginetest.Check(t, e)
 				got := talkState(t, e)
-				enginetest.CloseFile(t, e)
 				at := slices.Index(states, got)
+				if looked++; looked%2 == 0 || at != seen || finished || enginetest.Long("kills") {
+					enginetest.Check(t, e)
+				}
+				enginetest.CloseFile(t, e)
 				if at < seen || finished && at != len(states)-1 {
 					enginetest.Equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
 					t.FailNow()

@@ -159,9 +159,13 @@ func atOnce(t *testing.T, e *engine.Engine, verbs map[string]func(context.Contex
 			}
 		})
 	}
+	times := int64(2)
+	if enginetest.Long("simulation") {
+		times = 10
+	}
 	busy := func() bool { // until each was done some times
 		for _, count := range done {
-			if count.Load() < 3 {
+			if count.Load() < times {
 				return true
 			}
 		}
@@ -176,7 +180,7 @@ func atOnce(t *testing.T, e *engine.Engine, verbs map[string]func(context.Contex
 	closing.Store(true)
 	group.Wait()
 	for name, count := range done {
-		if n := count.Load(); n < 3 {
+		if n := count.Load(); n < times {
 			t.Errorf("%s was done %d times only", name, n)
 		}
 	}
@@ -273,13 +277,17 @@ func TestReadersSeeOneState(t *testing.T) {
 	writer.Wait()
 }
 
-// TestCancelledSaysSo cancels writes and reads at every stage: the error is always that of the context, and what comes next is done.
+// TestCancelledSaysSo cancels writes and reads at every stage, of which there are more if it is long: the error is always that of the context, and what comes next
+// is done.
 func TestCancelledSaysSo(t *testing.T) {
 	e := enginetest.OpenAt(t, ":memory:", engine.Options{})
-	failed := 0
-	for i := range 60 {
+	failed, step := 0, 240*time.Microsecond
+	if enginetest.Long("simulation") {
+		step /= 3
+	}
+	for i := range int(4800 * time.Microsecond / step) {
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Duration(i)*80*time.Microsecond, cancel)
+		time.AfterFunc(time.Duration(i)*step, cancel)
 		_, err := e.Append(ctx, conversation.AppendRequest{SessionKey: "s", Messages: []conversation.Message{{Text: "x", Key: fmt.Sprint(i)}}})
 		if err == nil {
 			_, err = e.KnownKeys(ctx, []string{"1", "2"}, "")
@@ -287,7 +295,7 @@ func TestCancelledSaysSo(t *testing.T) {
 		if cancel(); err != nil {
 			failed++
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("after %d µs: %v", i*80, err)
+				t.Errorf("after %s: %v", time.Duration(i)*step, err)
 			}
 		}
 	}

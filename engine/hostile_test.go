@@ -152,11 +152,14 @@ func (r *rubbish) memory() memory.RememberRequest {
 	return m
 }
 
-// TestHostileInput throws ten thousand strings of rubbish at every field of every verb. Each gets an answer or an error of the list, and in the end the
+// TestHostileInput throws four thousand strings of rubbish (ten thousand, if long) at every field of every verb. Each gets an answer or an error of the list, and in the end the
 // file is intact, can be exported, and imported again.
 func TestHostileInput(t *testing.T) {
-	strange := 10_000
-	if testing.Short() {
+	strange := 4000
+	switch {
+	case enginetest.Long("simulation"):
+		strange = 10_000
+	case testing.Short():
 		strange = 500
 	}
 	seed := uint64(time.Now().UnixNano())

@@ -26,7 +26,11 @@ func TestLeastMemory(t *testing.T) {
 	path := enginetest.NewFile(t)
 	o := engine.Options{MemoryLimit: setup.LeastMemory}
 	e := enginetest.OpenFile(t, path, o)
-	const messages, batch, words = 10_000, 1000, 60
+	const batch, words = 1000, 60
+	messages := 5000
+	if enginetest.Long("growth") {
+		messages = 10_000
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range messages / batch {
 		say := make([]conversation.Message, batch)

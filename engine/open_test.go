@@ -187,7 +187,7 @@ func TestDamagedBlocks(t *testing.T) {
 		if err := os.WriteFile(damaged, c, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e, err := engine.Open(t.Context(), damaged, engine.Options{Embedder: enginetest.Words{}})
+		e, err := engine.Open(t.Context(), damaged, enginetest.Thrifty(engine.Options{Embedder: enginetest.Words{}}))
 		if err == nil {
 			_, err = e.Check(t.Context())
 			e.Close()

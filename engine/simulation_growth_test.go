@@ -22,7 +22,7 @@ import (
 func TestContextStaysSmall(t *testing.T) {
 	enginetest.Alone(t)
 	const budget, batch = 2000, 20
-	turns := 1000
+	turns := 400
 	if enginetest.Long("growth") {
 		turns = 10_000
 	}
@@ -126,7 +126,7 @@ func TestChatWhileSummarising(t *testing.T) {
 func TestAgentWorksAlone(t *testing.T) {
 	enginetest.Alone(t)
 	const budget = 2000
-	turns := 600
+	turns := 300
 	if enginetest.Long("growth") {
 		turns = 6000
 	}

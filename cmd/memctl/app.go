@@ -190,6 +190,9 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 	}
 	if how&holds == 0 {
 		o.ResidentMB = -1 // it asks once
+		if info, err := os.Stat(path); how&canExplore == 0 && err == nil && info.Size() < smallFile {
+			o.Threads = 1
+		}
 	}
 	if how&canAsk != 0 || how&canExplore != 0 && c.Conversation.SummarizeFiles {
 		if o.LLM, err = c.LLM.open(); err != nil {
@@ -214,6 +217,9 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 	}
 	return errors.Join(do(r), r.Close()) // not deferred: an engine at work when it panics can't be closed
 }
+
+// smallFile is how many bytes a file has at least in which a second thread of the database finds something to do in one call: below, it is only waited for.
+const smallFile = 16 << 20
 
 // chooseLexical fills in where words are looked up.
 func (a *app) chooseLexical(o *engine.Options) {

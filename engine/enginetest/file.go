@@ -53,10 +53,11 @@ func CloseFile(t testing.TB, e *engine.Engine) {
 	}
 }
 
-// PlainDuckDB opens a file as any other program would, with the options of a data source name such as "access_mode=read_only".
+// PlainDuckDB opens a file as any other program would, with the options of a data source name such as "access_mode=read_only". One thread is enough for
+// files as small as those of tests.
 func PlainDuckDB(t testing.TB, path, options string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("duckdb", path+"?"+options)
+	db, err := sql.Open("duckdb", path+"?threads=1&"+options)
 	if err == nil {
 		err = db.Ping()
 	}

@@ -89,7 +89,11 @@ func tagged(t *testing.T, e *engine.Engine) {
 func TestRecallsInParallel(t *testing.T) {
 	e, _ := randomTalk(t, rand.New(rand.NewPCG(9, 1)), 2)
 	tagged(t, e)
-	questions := variedQuestions(16)
+	n := 8
+	if enginetest.Long("recall") {
+		n = 16
+	}
+	questions := variedQuestions(n)
 	want := answersOf(t, e, questions)
 	var group sync.WaitGroup
 	for worker := range 4 {
@@ -136,10 +140,15 @@ func TestRecallAfterFailure(t *testing.T) {
 	questions := append(variedQuestions(4), recall.Query{Text: "crane proj:harbour", Kinds: kinds.All(), Weights: enginetest.PlainWeights()},
 		recall.Query{Text: "crane env:night", Kinds: kinds.All(), Weights: enginetest.PlainWeights()})
 	want := answersOf(t, e, questions)
-	// between lets something fail before every question, and so after every other one.
+	// between lets something fail before every question, and so after every other one; if it is not long, before every other question, which next time are the rest.
+	even := 0
 	between := func(what string, fail func()) {
 		t.Helper()
+		even++
 		for i, q := range questions {
+			if (i+even)%2 > 0 && !enginetest.Long("recall") {
+				continue
+			}
 			fail()
 			model.ask = nil
 			got, err := answerOf(e, q)

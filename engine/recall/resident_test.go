@@ -27,7 +27,7 @@ import (
 func TestResidentWhileOthersWrite(t *testing.T) {
 	enginetest.Alone(t)
 	rng := rand.New(rand.NewPCG(14, 2))
-	e, _ := randomTalk(t, rng, 60)
+	e, _ := randomTalk(t, rng, 2)
 	writes, rounds := 15, 1
 	if enginetest.Long("recall") {
 		writes, rounds = 60, 4
@@ -254,7 +254,7 @@ func same(t *testing.T, what string, got, want any) {
 func TestResidentAnswersAsTheFile(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(14, 1))
-	e, _ := randomTalk(t, rng, 60)
+	e, _ := randomTalk(t, rng, 1)
 	ahead := randomMemories(90)[60:] // written under a clock that ran ahead, some of them to begin later still
 	for i, m := range ahead {
 		m.ID = fmt.Sprint("mem_ahead", i)

@@ -10,10 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/session"
 )
 
-// TestPieces lets every transcript grow, by whole lines and by halves of them, and imports it after each step.
+// TestPieces lets every transcript grow, by whole lines and by halves of them, and imports it after each step, if it is not long after every other one.
 func TestPieces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: nothing in it runs beside anything")
@@ -23,7 +24,11 @@ func TestPieces(t *testing.T) {
 			content := read(t, path)
 			e := open(t)
 			grown := filepath.Join(t.TempDir(), filepath.Base(path))
+			step := 0
 			for end := range cuts(content) {
+				if step++; step%2 > 0 && end < len(content) && !enginetest.Long("growth") {
+					continue
+				}
 				write(t, grown, content[:end])
 				report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{grown}})
 				if err != nil {
@@ -94,7 +99,11 @@ func TestPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: nothing in it runs beside anything")
 	}
-	for seed := range uint64(8) {
+	seeds := uint64(4)
+	if enginetest.Long("simulation") {
+		seeds = 8
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			content, results := madeUp(r)

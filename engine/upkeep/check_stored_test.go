@@ -19,7 +19,7 @@ import (
 // verdict is what opening a file, and else checking it, says: nothing of one that is intact.
 func verdict(t testing.TB, path string, o engine.Options) (said []string) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), path, o)
+	e, err := engine.Open(t.Context(), path, enginetest.Thrifty(o))
 	if err != nil {
 		if !errors.Is(err, engine.ErrCorrupt) {
 			t.Errorf("%v: want ErrCorrupt", err)

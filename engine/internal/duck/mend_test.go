@@ -113,7 +113,7 @@ func TestMendsTheLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := c.with(t, test.log, test.notes)
-			e, err := engine.Open(t.Context(), path, engine.Options{Embedder: enginetest.Words{}})
+			e, err := engine.Open(t.Context(), path, enginetest.Thrifty(engine.Options{Embedder: enginetest.Words{}}))
 			if test.memories < 0 {
 				if !errors.Is(err, engine.ErrCorrupt) || !strings.Contains(err.Error(), "memctl recover") {
 					t.Fatalf("opened: %v; want ErrCorrupt that says what helps", err)
@@ -169,7 +169,7 @@ func blanked(b []byte, at, n int) []byte {
 }
 
 func opens(path string) bool {
-	e, err := engine.Open(context.Background(), path, engine.Options{Embedder: enginetest.Words{}})
+	e, err := engine.Open(context.Background(), path, enginetest.Thrifty(engine.Options{Embedder: enginetest.Words{}}))
 	if err == nil {
 		e.Close()
 	}

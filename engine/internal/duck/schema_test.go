@@ -44,7 +44,7 @@ func TestSchemaFaults(t *testing.T) {
 		enginetest.CloseFile(t, enginetest.OpenFile(t, path, engine.Options{}))
 		enginetest.Tamper(t, path, test.statement)
 		for _, readOnly := range []bool{false, true} {
-			e, err := engine.Open(t.Context(), path, engine.Options{ReadOnly: readOnly})
+			e, err := engine.Open(t.Context(), path, enginetest.Thrifty(engine.Options{ReadOnly: readOnly}))
 			if err == nil {
 				e.Close()
 			}

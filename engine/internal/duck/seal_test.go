@@ -40,7 +40,7 @@ func TestSeal(t *testing.T) {
 	asked(plain, "plain DuckDB", false)
 	plain.Close()
 	for _, readOnly := range []bool{false, true} {
-		e, err := engine.Open(t.Context(), path, engine.Options{ReadOnly: readOnly})
+		e, err := engine.Open(t.Context(), path, enginetest.Thrifty(engine.Options{ReadOnly: readOnly}))
 		if err != nil {
 			t.Fatal(err)
 		}

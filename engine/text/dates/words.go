@@ -1,7 +1,6 @@
 package dates
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -144,16 +143,18 @@ func buildLexicon(languages ...*language) map[string]*lexeme {
 	for _, d := range languages {
 		d.addTo(lexicon)
 	}
-	for word, l := range lexicon {
-		inEnglish, inGerman := english.has(word), german.has(word)
-		l.german, l.english = inGerman && !inEnglish, inEnglish && !inGerman
+	for _, d := range languages {
+		for word := range strings.FieldsSeq(d.roles[isFunction]) {
+			l := lexicon[word]
+			l.german, l.english = l.german || d.german, l.english || !d.german
+		}
+	}
+	for _, l := range lexicon {
+		if l.german && l.english { // it tells nothing
+			l.german, l.english = false, false
+		}
 	}
 	return lexicon
-}
-
-// has reports words of grammar.
-func (d *language) has(word string) bool {
-	return slices.Contains(strings.Fields(d.roles[isFunction]), word)
 }
 
 func (d *language) addTo(lexicon map[string]*lexeme) {
