@@ -57,6 +57,9 @@ const (
 	fewVectors   = 4000
 	firstVectors = 2000
 	shareVectors = 250 // one in so many, where that is more
+	// Of very many, signs alone choose those whose sketches are looked at: so many times as many as are wanted, or one in so many where that is more.
+	firstShare   = 4
+	firstShareOf = 16
 )
 
 // Gather finds the candidates and their signals, as the query recall_gather does.
@@ -328,21 +331,31 @@ func (g *gathering) nearest(slots []int32, n int) []int32 {
 	if n >= len(slots) {
 		return slots
 	}
+	if first := max(firstShare*n, len(slots)/firstShareOf); len(slots) > 2*first {
+		signs := make([]uint64, g.vectors.words)
+		sketch(g.probe.exact, make([]float32, 64*g.vectors.words), signs)
+		slots = mostAlike(slots, first, func(slot int32) float32 { return -float32(g.vectors.distance(slot, signs)) })
+	}
 	planes := g.vectors.planes(g.probe.exact)
+	return mostAlike(slots, n, func(slot int32) float32 { return g.vectors.like(slot, planes) })
+}
+
+// mostAlike gives the n of slots that are most alike, and who is hardly less so.
+func mostAlike(slots []int32, n int, like func(slot int32) float32) []int32 {
 	likeness := make([]float32, len(slots))
 	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
 	for i, slot := range slots {
-		l := g.vectors.like(slot, planes)
+		l := like(slot)
 		likeness[i], least, most = l, min(least, l), max(most, l)
 	}
-	const steps = 1 << 12
-	var counts [steps + 1]int
-	step := func(l float32) int { return int((l - least) / (most - least) * steps) }
 	if most == least {
 		return slots
 	}
+	const steps = 1 << 12
+	var counts [steps + 1]int
+	scale := steps / (most - least)
 	for _, l := range likeness {
-		counts[step(l)]++
+		counts[int((l-least)*scale)]++
 	}
 	from, sum := steps+1, 0
 	for sum < n {
@@ -351,7 +364,7 @@ func (g *gathering) nearest(slots []int32, n int) []int32 {
 	}
 	near := make([]int32, 0, sum)
 	for i, l := range likeness {
-		if step(l) >= from {
+		if int((l-least)*scale) >= from {
 			near = append(near, slots[i])
 		}
 	}

@@ -145,6 +145,15 @@ func sketch(vector, turned []float32, bits []uint64) (reach float32) {
 
 func (v *vectors) has(slot int32) bool { return v.dims > 0 && v.scales[slot] != 0 }
 
+// distance is in how many axes the sketch of a slot has another sign.
+func (v *vectors) distance(slot int32, signs []uint64) (n int) {
+	own := v.bits[int(slot)*v.words:][:len(signs)]
+	for i, word := range signs {
+		n += bits.OnesCount64(word ^ own[i])
+	}
+	return n
+}
+
 // planes are a question's vector in other axes, of whose values each is a number from 0 to 15: the first are the bits worth 1, the last those worth 8.
 type planes struct {
 	of  [4][]uint64
