@@ -55,8 +55,9 @@ type Found struct {
 // How many vectors are looked at closely: where no more take part all of them, else those whose sketches are most like the question.
 const (
 	fewVectors   = 4000
-	firstVectors = 2000
-	shareVectors = 250 // one in so many, where that is more
+	firstVectors = 1000
+	poolVectors  = 32  // for each of the pool, where that is more
+	shareVectors = 250 // one in so many, likewise
 	// Of very many, signs alone choose those whose sketches are looked at: so many times as many as are wanted, or one in so many where that is more.
 	firstShare   = 4
 	firstShareOf = 16
@@ -317,7 +318,7 @@ func (g *gathering) byVector(n int) []int32 {
 		}
 	})
 	if len(slots) > fewVectors {
-		slots = g.nearest(slots, max(firstVectors, 20*g.q.Pool, len(slots)/shareVectors))
+		slots = g.nearest(slots, closely(g.q.Pool, len(slots)))
 	}
 	all := make([]scored, len(slots))
 	for i, slot := range slots {
@@ -325,6 +326,9 @@ func (g *gathering) byVector(n int) []int32 {
 	}
 	return g.best(all)
 }
+
+// closely is how many of so many vectors are looked at closely for a pool.
+func closely(pool, of int) int { return max(firstVectors, poolVectors*pool, of/shareVectors) }
 
 // nearest gives about the n whose sketches are most like the question, or some more.
 func (g *gathering) nearest(slots []int32, n int) []int32 {

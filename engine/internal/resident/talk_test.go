@@ -26,7 +26,7 @@ type embedder interface {
 // talks names files of recorded conversations in the format of LoCoMo, joined as paths are; MALLARD_LOCOMO names one.
 const talks = "MALLARD_TALKS"
 
-// ofMany is the size of file that firstVectors is meant for.
+// ofMany is a size of file for which so much is to be enough.
 const ofMany = 100_000
 
 // TestSketchesOnTalk: of the turns of recorded conversations, the best twenty and the best sixty for their questions are among those whose sketches are
@@ -69,7 +69,7 @@ func TestSketchesOnTalk(t *testing.T) {
 						t.Logf("pool of %d of %d vectors: %d are looked at for 0.99 of it, %d for 0.995, %d for 0.999", pool, n, few.needed(pool, 0.99), needed[by][n], few.needed(pool, 0.999))
 					}
 				}
-				for by, looked := range []int{firstShare * firstVectors, firstVectors} {
+				for by, looked := range []int{firstShare * closely(pool, ofMany), closely(pool, ofMany)} {
 					n := len(documents)
 					growth := math.Log(float64(needed[by][n])/float64(needed[by][1000])) / math.Log(float64(n)/1000)
 					most := float64(needed[by][n]) * math.Pow(ofMany/float64(n), growth)
