@@ -21,7 +21,8 @@ func verdict(t testing.TB, path string, o engine.Options) (said []string) {
 	t.Helper()
 	e, err := engine.Open(t.Context(), path, enginetest.Thrifty(o))
 	if err != nil {
-		if !errors.Is(err, engine.ErrCorrupt) {
+		// Where a log that brings the schema breaks off within it, one who only reads is told to open the file for writing, which says the rest.
+		if old := o.ReadOnly && errors.Is(err, engine.ErrReadOnly) && strings.Contains(err.Error(), "open it once for writing"); !old && !errors.Is(err, engine.ErrCorrupt) {
 			t.Errorf("%v: want ErrCorrupt", err)
 		}
 		return []string{err.Error()}
