@@ -102,13 +102,16 @@ func MacroNames() []string {
 }
 
 // Parts gives a named query as it is with some parts on: a line that ends with "-- if x", and the lines from such a one to "-- end if", are in it
-// only where x is on. With everything on it is the text in the file.
+// only where x is on. With everything on it is the text in the file. A part that nobody switches is a mistake in the program: it panics.
 func Parts(name string, on map[string]bool) string {
 	var kept []string
 	out := false // of a part that is off
 	for line := range strings.SplitSeq(Query(name), "\n") {
 		code, part, conditional := strings.Cut(line, "-- if ")
 		alone := strings.TrimSpace(code) == ""
+		if _, known := on[part]; conditional && !known {
+			panic("sqlfiles: query " + name + " has a part " + part + ", which nobody switches")
+		}
 		switch {
 		case conditional && alone:
 			out = !on[part]
