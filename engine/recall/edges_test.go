@@ -261,3 +261,18 @@ func TestMessagesAsOf(t *testing.T) {
 		equalNear(t, fmt.Sprintf("after %d hours", hours), want, nearCosines(t, e, q))
 	}
 }
+
+// TestExpiredTakeNoPlace: what has expired does not keep others out of the rerank's window, however well it fits.
+func TestExpiredTakeNoPlace(t *testing.T) {
+	t.Parallel()
+	near := []float32{0.9, 0.43588989, 0}
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Plotted{N: 3, Vectors: map[string][]float32{
+		"crane": {1, 0, 0}, "crane one": {1, 0, 0}, "crane two": {1, 0, 0}, "crane three": {1, 0, 0}, "hoist now": near}}})
+	for _, text := range []string{"crane one", "crane two", "crane three"} {
+		enginetest.Remember(t, e, memory.RememberRequest{Text: text, ValidUntil: enginetest.Noon})
+	}
+	left := enginetest.Remember(t, e, memory.RememberRequest{Text: "hoist now"})
+	if ids := enginetest.RecallIDs(t, e, recall.Query{Text: "crane", Limit: 1}); !slices.Equal(ids, []string{left.ID}) {
+		t.Errorf("%v, want %s", ids, left.ID)
+	}
+}
