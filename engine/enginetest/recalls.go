@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/lookup"
@@ -30,14 +33,27 @@ func HitIDs(result *recall.Result) []string {
 	return ids
 }
 
-// Grep looks for what a request says.
+// Grep looks for what a request says: in the file, and in the resident index, which has to find the same.
 func Grep(t testing.TB, e *engine.Engine, r lookup.GrepRequest) *lookup.GrepResult {
 	t.Helper()
-	result, err := e.Grep(context.Background(), r)
+	ctx, x := context.Background(), Index(e)
+	x.AskFile(true)
+	want, err := e.Grep(ctx, r)
+	x.AskFile(false)
 	if err != nil {
 		t.Fatalf("%+v: %v", r, err)
 	}
-	return result
+	if ready, err := x.AwaitResident(ctx); !ready || err != nil {
+		t.Fatalf("no resident index: %v", err)
+	}
+	got, err := e.Grep(ctx, r)
+	if err != nil {
+		t.Fatalf("%+v: %v", r, err)
+	}
+	if diff := cmp.Diff(want.Hits, got.Hits, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		t.Errorf("%+v (-file +resident index):\n%s", r, diff)
+	}
+	return got
 }
 
 // PlainWeights rank by the fused score alone and drop nothing.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -176,7 +176,7 @@ type grep struct {
 	result  *GrepResult
 
 	words *grepWords       // nil: the pattern is no words, or blank
-	aside [][]driver.Value // rows of the table grep_aside
+	aside []resident.Aside // of messages that the index leaves out
 	regex *grepRegex       // nil: it is no regular expression
 
 	conversations []string // ids of those asked
@@ -215,13 +215,10 @@ func (g *grep) read() (err error) {
 // run searches, and leaves in found what it has when it ends, or is ended.
 func (g *grep) run(ctx context.Context) error {
 	return g.tools.file.Lend(ctx, "read", func(c *duck.Conn) error {
-		if err := askGrep(ctx, c); err != nil {
+		if err := c.Reading(ctx, func() error { return g.settle(ctx, c) }); err != nil {
 			return err
 		}
 		return c.Reading(ctx, func() error {
-			if err := g.settle(ctx, c); err != nil {
-				return err
-			}
 			if g.words != nil {
 				if err := g.byWords(ctx, c); err != nil {
 					return err
@@ -292,22 +289,16 @@ func (g *grep) complete() {
 	}
 }
 
-// grepTables is what a connection's temporary tables of a search have.
-type grepTables struct {
-	greps int // since they were made; 0: they are not
-	shown int // documents of these
-}
+// grepTables counts the searches since a connection's temporary tables of a search were made; 0: they are not.
+type grepTables struct{ greps int }
 
-// maxGreps and maxShown are how many searches, and documents shown, the tables of what is asked last: rows that were deleted stay in them.
-const (
-	maxGreps = 200
-	maxShown = 20_000
-)
+// maxGreps is how many searches these tables last: rows that were deleted stay in them.
+const maxGreps = 200
 
 // askGrep makes the tables of a search anew, now and then.
 func askGrep(ctx context.Context, c *duck.Conn) error {
 	t := duck.Kept[grepTables](c)
-	if t.greps%maxGreps == 0 || t.shown > maxShown {
+	if t.greps%maxGreps == 0 {
 		if err := c.MakeTables(ctx, "grep_tables"); err != nil {
 			return err
 		}

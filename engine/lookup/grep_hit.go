@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -25,17 +24,11 @@ func (g *grep) texts(ctx context.Context, c *duck.Conn, some []candidateHit, lac
 	if len(some) == 0 {
 		return nil
 	}
-	if _, err := c.ExecTemp(ctx, "grep_clear_shown"); err != nil {
-		return err
-	}
-	byNo, rows := make(map[int32]*candidateHit, len(some)), make([][]driver.Value, len(some))
+	byNo, docNos := make(map[int32]*candidateHit, len(some)), make([]int32, len(some))
 	for i := range some {
-		byNo[some[i].docNo], rows[i] = &some[i], []driver.Value{some[i].docNo}
+		byNo[some[i].docNo], docNos[i] = &some[i], some[i].docNo
 	}
-	if err := c.AppendTemp("grep_shown", rows...); err != nil {
-		return err
-	}
-	duck.Kept[grepTables](c).shown += len(some)
+	c.List(docNos)
 	blocks := map[int32]map[int32]conversation.Block{} // of documents, by ordinal
 	err := c.Each(ctx, "grep_texts", func(rows *sql.Rows) error {
 		var docNo int32

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/text"
 )
@@ -202,20 +204,70 @@ func (g *grep) best(ctx context.Context, c *duck.Conn) error {
 	}
 }
 
-// rank asks the index for the best of each kind.
+// rank gives the best of each kind, as the resident index finds them or the file.
 func (g *grep) rank(ctx context.Context, c *duck.Conn, page int) (all []candidateHit, err error) {
+	ok, err := g.tools.index.Resident(func() error { return c.See(ctx) }, func(x *resident.Index) error {
+		for _, m := range x.Search(g.search(page)) {
+			all = append(all, candidateHit{docNo: m.No, kind: m.Kind, score: m.Score, mask: m.Mask})
+		}
+		return nil
+	})
+	if ok || err != nil {
+		return all, err
+	}
+	return g.rankFile(ctx, c, page)
+}
+
+// search is what the resident index is asked.
+func (g *grep) search(page int) *resident.Search {
 	r := g.request
+	s := &resident.Search{K1: grepK1, B: grepB, Aside: g.aside, Must: g.words.must(), Most: page, Newest: r.Order == ByNewest}
+	f := resident.Filter{Since: micros(r.Since, resident.Never), Until: micros(r.Before, resident.Always), AskedAt: g.tools.file.Now().UnixMicro(),
+		SaidBy: resident.Always, Hidden: true}
+	for _, kind := range r.Kinds {
+		asked := f
+		if asked.Kinds = []kinds.Kind{kind}; kind == kinds.Memory {
+			asked.Scopes = g.scopes
+		} else if !g.everywhere {
+			asked.Conversations = g.conversations
+		}
+		s.Among = append(s.Among, asked)
+	}
+	for _, term := range g.words.terms {
+		word := resident.SearchWord{Hash: index.WordHash(term)}
+		word.Year, word.Month, word.Day = g.tools.dateWord(term)
+		s.Words = append(s.Words, word)
+	}
+	return s
+}
+
+func micros(t time.Time, none int64) int64 {
+	if t.IsZero() {
+		return none
+	}
+	return t.UnixMicro()
+}
+
+// rankFile asks the file.
+func (g *grep) rankFile(ctx context.Context, c *duck.Conn, page int) (all []candidateHit, err error) {
+	r := g.request
+	if err := askGrep(ctx, c); err != nil {
+		return nil, err
+	}
 	for _, query := range []string{"grep_clear_asked", "grep_clear_words", "grep_clear_aside"} {
 		if _, err := c.ExecTemp(ctx, query); err != nil {
 			return nil, err
 		}
 	}
-	words := make([][]driver.Value, len(g.words.terms))
+	words, aside := make([][]driver.Value, len(g.words.terms)), make([][]driver.Value, len(g.aside))
 	for i, term := range g.words.terms {
 		year, month, day := g.tools.dateWord(term)
-		words[i] = []driver.Value{int32(i), term, year, month, day}
+		words[i] = []driver.Value{int32(i), term, part(year), part(int(month)), part(day)}
 	}
-	if err := cmp.Or(c.AppendTemp("grep_words", words...), c.AppendTemp("grep_aside", g.aside...)); err != nil {
+	for i, a := range g.aside {
+		aside[i] = []driver.Value{a.No, int32(a.Word), a.TF, a.Length, time.UnixMicro(a.SaidAt).UTC()}
+	}
+	if err := cmp.Or(c.AppendTemp("grep_words", words...), c.AppendTemp("grep_aside", aside...)); err != nil {
 		return nil, err
 	}
 	kinds := slices.DeleteFunc(duck.FilterArg(r.Kinds), func(kind string) bool { return kind == string(kinds.Memory) })
@@ -230,22 +282,36 @@ func (g *grep) rank(ctx context.Context, c *duck.Conn, page int) (all []candidat
 	return all, err
 }
 
-// dateWord says which part of a date a term is, as the index has dates; nil: it is not.
-func (ts *Tools) dateWord(term string) (year, month, day driver.Value) {
-	if n, err := strconv.ParseInt(term, 10, 32); err == nil && strconv.FormatInt(n, 10) == term {
+// The numbers of BM25 in the query grep_rank.
+const (
+	grepK1 = 1.2
+	grepB  = 0.75
+)
+
+// part is a part of a date for the file.
+func part(n int) driver.Value {
+	if n == 0 {
+		return nil
+	}
+	return int32(n)
+}
+
+// dateWord says which part of a date a term is, as the index has dates; 0: it is not.
+func (ts *Tools) dateWord(term string) (year int, month time.Month, day int) {
+	if n, err := strconv.Atoi(term); err == nil && strconv.Itoa(n) == term {
 		if n >= 1 && n <= 31 {
-			day = int32(n)
+			day = n
 		} else if n >= 1000 && n <= 9999 {
-			year = int32(n)
+			year = n
 		}
-		return year, nil, day
+		return year, 0, day
 	}
 	for m := time.January; m <= time.December; m++ {
 		if tokens := ts.index.Analyzer.Tokens(m.String()); len(tokens) == 1 && tokens[0].Term == term {
-			return nil, int32(m), nil
+			return 0, m, 0
 		}
 	}
-	return nil, nil, nil
+	return 0, 0, 0
 }
 
 // verify keeps those candidates that are hits, as far as the limit. full is whether more candidates could not add to them.
@@ -342,7 +408,7 @@ func (g *grep) readAside(ctx context.Context, c *duck.Conn) error {
 			}
 		}
 		for i, n := range counts {
-			g.aside = append(g.aside, []driver.Value{docNo, int32(i), n, float32(len(tokens)), at})
+			g.aside = append(g.aside, resident.Aside{No: docNo, Word: i, TF: n, Length: float32(len(tokens)), SaidAt: at.UnixMicro()})
 		}
 		return nil
 	}, g.asked()...)

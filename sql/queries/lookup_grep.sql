@@ -10,8 +10,6 @@ CREATE OR REPLACE TEMP TABLE grep_asked (
 CREATE OR REPLACE TEMP TABLE grep_words (word INTEGER, term VARCHAR, year INTEGER, month INTEGER, day INTEGER);
 -- Messages that the index leaves out, and which words of the pattern they have.
 CREATE OR REPLACE TEMP TABLE grep_aside (doc_no INTEGER, word INTEGER, tf REAL, length REAL, said_at TIMESTAMP);
--- Documents to be shown.
-CREATE OR REPLACE TEMP TABLE grep_shown (doc_no INTEGER);
 
 -- name: grep_clear_asked
 DELETE FROM temp.main.grep_asked;
@@ -21,9 +19,6 @@ DELETE FROM temp.main.grep_words;
 
 -- name: grep_clear_aside
 DELETE FROM temp.main.grep_aside;
-
--- name: grep_clear_shown
-DELETE FROM temp.main.grep_shown;
 
 -- name: grep_family
 -- A conversation and all others of its session key.
@@ -114,10 +109,10 @@ FROM (
 ORDER BY worth DESC, doc_no DESC;
 
 -- name: grep_texts
--- What the documents to be shown say, and what is told of them; of a message also the leaf summary that has its place. Rows without an id
+-- What the documents listed say, and what is told of them; of a message also the leaf summary that has its place. Rows without an id
 -- are the blocks of messages: what tools were given and gave, and files.
 WITH shown AS MATERIALIZED (
-    SELECT doc_no, owner_id FROM documents SEMI JOIN temp.main.grep_shown USING (doc_no)
+    SELECT doc_no, owner_id FROM documents WHERE doc_no IN (SELECT doc_no FROM listed())
 ),
 said AS MATERIALIZED (
     SELECT d.doc_no, m.id, m.conversation_id, m.seq, m.role, m.speaker, m.text, m.caption, m.said_at, m.set_aside

@@ -20,6 +20,7 @@ type Filter struct {
 	AskedAt                                  int64
 	SaidBy                                   int64   // Always: what is dated later than the question takes part as well
 	Tagged                                   []int32 // numbers of documents
+	Hidden                                   bool    // what is not to be recalled takes part too
 }
 
 // set is which numbers of a column are allowed.
@@ -93,7 +94,7 @@ func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 
 // at reports whether a document takes part at the time of the question.
 func (c *column) at(f *Filter) bool {
-	if c.hidden || c.created < f.Since || f.Until != Always && c.created >= f.Until {
+	if c.hidden && !f.Hidden || c.created < f.Since || f.Until != Always && c.created >= f.Until {
 		return false
 	}
 	if c.kind != memoryNo {

@@ -273,7 +273,7 @@ func (g *gathering) best(all []scored) []int32 {
 }
 
 // top gives the n first in an order, in none: a heap whose root is the last of them.
-func top(all []scored, n int, order func(a, b scored) int) []scored {
+func top[T any](all []T, n int, order func(a, b T) int) []T {
 	if n == 0 {
 		return nil
 	}

@@ -308,7 +308,11 @@ func Bytes(documents, postings int64, dims int) int64 {
 	return documents*(columnBytes+int64(v.bytes())) + postings*8
 }
 
-const memoryNo = 0
+// What kindNo gives.
+const (
+	memoryNo  = 0
+	messageNo = 1
+)
 
 // kindNo numbers the kinds as kinds.All does.
 func kindNo(k kinds.Kind) uint8 {

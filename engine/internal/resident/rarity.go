@@ -10,6 +10,7 @@ import (
 type Rarity struct {
 	Documents  [][3]int64 // by word
 	Population [3]int64
+	lengths    [3]float64
 	average    [3]float64
 }
 
@@ -27,11 +28,9 @@ func (x *Index) Count(hashes []uint64, f *Filter) *Rarity {
 	among := x.live
 	if f == nil {
 		for i, of := range x.kinds {
-			r.Population[i] = of.documents
-			if of.documents > 0 {
-				r.average[i] = of.length / float64(of.documents)
-			}
+			r.Population[i], r.lengths[i] = of.documents, of.length
 		}
+		r.settle()
 	} else {
 		among = x.eligible(f)
 		r.populate(x, among)
@@ -46,16 +45,34 @@ func (x *Index) Count(hashes []uint64, f *Filter) *Rarity {
 	return r
 }
 
+// populate counts those who take part.
 func (r *Rarity) populate(x *Index, among bitmap.Bitmap) {
-	var length [3]float64
 	among.Range(func(slot uint32) {
 		c := &x.columns[slot]
 		r.Population[c.kind]++
-		length[c.kind] += float64(c.length)
+		r.lengths[c.kind] += float64(c.length)
 	})
+	r.settle()
+}
+
+// count adds a document.
+func (r *Rarity) count(kind uint8, length float32) {
+	r.Population[kind]++
+	r.lengths[kind] += float64(length)
+	r.settle()
+}
+
+// join counts the kinds as one.
+func (r *Rarity) join() {
+	n, length := r.Population[0]+r.Population[1]+r.Population[2], r.lengths[0]+r.lengths[1]+r.lengths[2]
+	r.Population, r.lengths = [3]int64{n, n, n}, [3]float64{length, length, length}
+	r.settle()
+}
+
+func (r *Rarity) settle() {
 	for i, n := range r.Population {
 		if n > 0 {
-			r.average[i] = length[i] / float64(n)
+			r.average[i] = r.lengths[i] / float64(n)
 		}
 	}
 }

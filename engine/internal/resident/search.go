@@ -1,0 +1,169 @@
+package resident
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kelindar/bitmap"
+
+	"github.com/mallardmem/mallard/engine/kinds"
+)
+
+// Search asks for what has words, among those who take part by one of some filters.
+type Search struct {
+	Among  []Filter
+	Words  []SearchWord
+	K1, B  float64
+	Aside  []Aside
+	Family bool  // rarity, average length and the best are of all kinds together, else of each
+	Must   int64 // the bits of words that a document has to have
+	Most   int   // how many of the best are given
+	Newest bool  // the newest in place of the best
+}
+
+// SearchWord is a word, by the hash of its term. It may be the year, the month or the day of a date: a message is indexed with its own, which it does
+// not say.
+type SearchWord struct {
+	Hash      uint64
+	Year, Day int // 0: it is none
+	Month     time.Month
+}
+
+// Aside is a word in a message that the index leaves out.
+type Aside struct {
+	No         int32
+	Word       int
+	TF, Length float32
+	SaidAt     int64
+}
+
+// Match is a document with its BM25.
+type Match struct {
+	No        int32
+	Kind      kinds.Kind
+	CreatedAt int64
+	Score     float64
+	Mask      int64 // a bit for each of the first 63 words that it has
+
+	kind uint8
+}
+
+// Search gives what has one of the words at least, best first, as the queries grep_rank and assemble_relevant do.
+func (x *Index) Search(s *Search) []Match {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var among bitmap.Bitmap
+	for i := range s.Among {
+		if some := x.eligible(&s.Among[i]); len(some) > 0 { // Or panics on an empty one
+			among.Or(some)
+		}
+	}
+	f := &search{places: map[int32]int32{}, hits: make([][]wordHit, len(s.Words))}
+	f.populate(x, among)
+	for word, w := range s.Words {
+		for _, p := range x.of(w.Hash) {
+			if !among.Contains(uint32(p.slot)) {
+				continue
+			}
+			c, tf := &x.columns[p.slot], p.tf
+			if c.kind == messageNo && w.of(c.created) {
+				tf--
+			}
+			if tf > 0 {
+				f.note(word, Match{No: c.no, kind: c.kind, CreatedAt: c.created}, tf, c.length)
+			}
+		}
+	}
+	for _, a := range s.Aside {
+		m := Match{No: a.No, kind: messageNo, CreatedAt: a.SaidAt}
+		if _, known := f.places[a.No]; !known {
+			f.count(messageNo, a.Length)
+		}
+		f.note(a.Word, m, a.TF, a.Length)
+	}
+	return f.best(s)
+}
+
+// search is one search on its way.
+type search struct {
+	Rarity
+	matches []Match
+	places  map[int32]int32 // of the matches, by number
+	hits    [][]wordHit     // of each word
+}
+
+// wordHit is a word in a match.
+type wordHit struct {
+	place      int32
+	tf, length float32
+}
+
+func (f *search) note(word int, m Match, tf, length float32) {
+	place, known := f.places[m.No]
+	if !known {
+		place = int32(len(f.matches))
+		f.places[m.No] = place
+		m.Kind = allKinds[m.kind]
+		f.matches = append(f.matches, m)
+	}
+	f.matches[place].Mask |= 1 << word
+	f.hits[word] = append(f.hits[word], wordHit{place, tf, length})
+}
+
+// best scores the matches, and gives those that are wanted.
+func (f *search) best(s *Search) (found []Match) {
+	if s.Family {
+		f.join()
+	}
+	f.Documents = make([][3]int64, len(f.hits))
+	for word, hits := range f.hits {
+		of := &f.Documents[word]
+		for _, h := range hits {
+			of[f.matches[h.place].kind]++
+		}
+		if s.Family {
+			all := of[0] + of[1] + of[2]
+			*of = [3]int64{all, all, all}
+		}
+		var idf [3]float64
+		for kind := range idf {
+			idf[kind] = f.IDF(word, uint8(kind))
+		}
+		for _, h := range hits {
+			m := &f.matches[h.place]
+			m.Score += bm25(idf[m.kind], float64(h.tf), float64(h.length), f.average[m.kind], s.K1, s.B)
+		}
+	}
+	order := func(a, b Match) int {
+		if s.Newest {
+			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.No, a.No))
+		}
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.No, a.No))
+	}
+	var groups [3][]Match
+	for _, m := range f.matches {
+		if m.Mask&s.Must != s.Must {
+			continue
+		}
+		group := m.kind
+		if s.Family {
+			group = 0
+		}
+		groups[group] = append(groups[group], m)
+	}
+	for _, group := range groups {
+		found = append(found, top(group, min(s.Most, len(group)), order)...)
+	}
+	slices.SortFunc(found, order)
+	return found
+}
+
+// of reports whether the word is part of the date of a time.
+func (w *SearchWord) of(created int64) bool {
+	if w.Year == 0 && w.Month == 0 && w.Day == 0 {
+		return false
+	}
+	year, month, day := time.UnixMicro(created).UTC().Date()
+	return w.Year == year || w.Month == month || w.Day == day
+}
