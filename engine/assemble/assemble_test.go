@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/assemble"
@@ -86,6 +87,22 @@ func assembled(t testing.TB, e *engine.Engine, r assemble.Request) *assemble.Ass
 	a, err := e.Assemble(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, bench := t.(*testing.B); r.PromptAware && !bench { // the file and the resident index find the same
+		x := enginetest.Index(e)
+		if ready, err := x.AwaitResident(t.Context()); !ready || err != nil {
+			t.Fatalf("no resident index: %v", err)
+		}
+		for _, byFile := range []bool{true, false} {
+			x.AskFile(byFile)
+			other, err := e.Assemble(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(a.Items, other.Items, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("%+v: the resident index asked: %v (-once +again):\n%s", r, !byFile, diff)
+			}
+		}
 	}
 	return a
 }

@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/text"
@@ -154,14 +157,7 @@ func (a *assembly) relevant(ctx context.Context, c *duck.Conn) error {
 	if len(terms) == 0 {
 		return nil
 	}
-	scores, weights := map[int]float64{}, recall.TranscriptWeights()
-	err := c.Each(ctx, "assemble_relevant", func(rows *sql.Rows) error {
-		var position int
-		var score float64
-		err := rows.Scan(&position, &score)
-		scores[position] = score
-		return err
-	}, a.own(), sql.Named("terms", terms), sql.Named("budget", int64(a.request.Budget)), sql.Named("k1", weights.K1), sql.Named("b", weights.B))
+	scores, err := a.scores(ctx, c, terms)
 	if err != nil {
 		return err
 	}
@@ -178,6 +174,67 @@ func (a *assembly) relevant(ctx context.Context, c *duck.Conn) error {
 		a.contenders[i].Score = scores[a.contenders[i].Position]
 	}
 	return nil
+}
+
+// scores are those of the items that answer best, by their positions: as the resident index finds them, or the file.
+func (a *assembly) scores(ctx context.Context, c *duck.Conn, terms []string) (map[int]float64, error) {
+	scores, weights := map[int]float64{}, recall.TranscriptWeights()
+	found, ok, err := a.search(terms, weights)
+	if err != nil {
+		return nil, err
+	}
+	budget := sql.Named("budget", int64(a.request.Budget))
+	if !ok {
+		err := c.Each(ctx, "assemble_relevant", func(rows *sql.Rows) error {
+			var position int
+			var score float64
+			err := rows.Scan(&position, &score)
+			scores[position] = score
+			return err
+		}, a.own(), sql.Named("terms", terms), budget, sql.Named("k1", weights.K1), sql.Named("b", weights.B))
+		return scores, err
+	}
+	for tokens, page := 0, mostRelevant; len(found) > 0 && tokens < 2*a.request.Budget; page *= 4 {
+		some := found[:min(page, len(found))]
+		docNos := make([]int32, len(some))
+		for i, m := range some {
+			docNos[i] = m.No
+		}
+		c.List(docNos)
+		err := c.Each(ctx, "assemble_found", func(rows *sql.Rows) error {
+			var place, position, cost int
+			if err := rows.Scan(&place, &position, &cost); err != nil {
+				return err
+			}
+			if tokens < 2*a.request.Budget {
+				scores[position] = some[place-1].Score
+				tokens += cost
+			}
+			return nil
+		}, a.own(), budget)
+		if err != nil {
+			return nil, err
+		}
+		found = found[len(some):]
+	}
+	return scores, nil
+}
+
+// mostRelevant is how many of the best are looked up at first.
+const mostRelevant = 250
+
+// search asks the resident index; ok is false where there is none.
+func (a *assembly) search(terms []string, weights recall.Weights) (found []resident.Match, ok bool, err error) {
+	s := &resident.Search{K1: weights.K1, B: weights.B, Family: true, Most: math.MaxInt, Among: []resident.Filter{{Kinds: []kinds.Kind{kinds.Message, kinds.Summary},
+		Conversations: []string{a.conversation.ID}, Since: resident.Never, Until: resident.Always, SaidBy: resident.Always}}}
+	for _, term := range slices.Compact(slices.Sorted(slices.Values(terms))) {
+		s.Words = append(s.Words, resident.SearchWord{Hash: index.WordHash(term)})
+	}
+	ok, err = a.assembler.index.Resident(func() error { return nil }, func(x *resident.Index) error {
+		found = x.Search(s)
+		return nil
+	})
+	return found, ok, err
 }
 
 // depths finds out how deep the summaries go, those that are no contenders too.

@@ -98,6 +98,15 @@ JOIN context_items AS i ON i.ref = own.owner_id
 WHERE i.conversation_id = $conversation_id AND s.score > 0 AND i.tokens <= $budget
 QUALIFY sum(i.tokens) OVER (ORDER BY s.score DESC, i.position DESC) - i.tokens < 2 * $budget;
 
+-- name: assemble_found
+-- The items of a context that stand for the documents listed and fit into the budget.
+SELECT l.place, i.position, i.tokens
+FROM listed() AS l
+JOIN documents AS d USING (doc_no)
+JOIN context_items AS i ON i.ref = d.owner_id
+WHERE i.conversation_id = $conversation_id AND i.tokens <= $budget
+ORDER BY l.place;
+
 -- name: assemble_images
 -- Images that messages show, up to so many bytes each, and so many in all, in the order of their ids.
 WITH shown AS (
