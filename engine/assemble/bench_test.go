@@ -56,7 +56,14 @@ func BenchmarkAssemble(b *testing.B) {
 		}
 		run("raw", assemble.Request{})
 		run("raw 8,000 tokens", assemble.Request{Budget: 8000})
-		run("prompt", assemble.Request{PromptAware: true, Prompt: "Where did the ferry go in the storm?"})
+		byPrompt, x := assemble.Request{PromptAware: true, Prompt: "Where did the ferry go in the storm?", Budget: 8000}, enginetest.Index(e)
+		x.AskFile(true)
+		run("prompt by SQL", byPrompt)
+		x.AskFile(false)
+		if ready, err := x.AwaitResident(b.Context()); !ready || err != nil {
+			b.Fatalf("no resident index: %v", err)
+		}
+		run("prompt", byPrompt)
 		condense(b, e, n, 200)
 		condense(b, e, n, 2000)
 		run("compacted", assemble.Request{})

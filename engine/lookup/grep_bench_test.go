@@ -41,6 +41,13 @@ func BenchmarkHistory(b *testing.B) {
 				return err
 			})
 		}
+		x := enginetest.Index(e)
+		x.AskFile(true)
+		search("text by SQL", lookup.GrepRequest{Pattern: "wofc wofe migrations"})
+		x.AskFile(false)
+		if ready, err := x.AwaitResident(b.Context()); !ready || err != nil {
+			b.Fatalf("no resident index: %v", err)
+		}
 		search("text", lookup.GrepRequest{Pattern: "wofc wofe migrations"})
 		search("frequent", lookup.GrepRequest{Pattern: "wod wofc wofe wouev"})
 		search("phrase", lookup.GrepRequest{Pattern: `"wod wog" migration`, Words: lookup.AllWords})

@@ -3,6 +3,7 @@ package resident
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kelindar/bitmap"
@@ -59,7 +60,16 @@ func (x *Index) Search(s *Search) []Match {
 			among.Or(some)
 		}
 	}
-	f := &search{places: map[int32]int32{}, hits: make([][]wordHit, len(s.Words))}
+	kept := searched.Get().(*[]int32)
+	defer searched.Put(kept)
+	if len(*kept) < len(x.columns) {
+		*kept = make([]int32, len(x.columns)+len(x.columns)/4)
+	}
+	places := *kept
+	f := &search{hits: make([][]wordHit, len(s.Words))}
+	for word, w := range s.Words {
+		f.hits[word] = make([]wordHit, 0, len(x.of(w.Hash)))
+	}
 	f.populate(x, among)
 	for word, w := range s.Words {
 		for _, p := range x.of(w.Hash) {
@@ -70,44 +80,55 @@ func (x *Index) Search(s *Search) []Match {
 			if c.kind == messageNo && w.of(c.created) {
 				tf--
 			}
-			if tf > 0 {
-				f.note(word, Match{No: c.no, kind: c.kind, CreatedAt: c.created}, tf, c.length)
+			if tf <= 0 {
+				continue
 			}
+			if places[p.slot] == 0 {
+				f.slots = append(f.slots, p.slot)
+				places[p.slot] = f.add(c.no, c.kind, c.created)
+			}
+			f.note(word, places[p.slot], tf, c.length)
 		}
 	}
+	for _, slot := range f.slots {
+		places[slot] = 0
+	}
+	aside := map[int32]int32{}
 	for _, a := range s.Aside {
-		m := Match{No: a.No, kind: messageNo, CreatedAt: a.SaidAt}
-		if _, known := f.places[a.No]; !known {
+		if aside[a.No] == 0 {
 			f.count(messageNo, a.Length)
+			aside[a.No] = f.add(a.No, messageNo, a.SaidAt)
 		}
-		f.note(a.Word, m, a.TF, a.Length)
+		f.note(a.Word, aside[a.No], a.TF, a.Length)
 	}
 	return f.best(s)
 }
+
+// searched has for each slot its place among the matches, from 1; zeros between two searches.
+var searched = sync.Pool{New: func() any { return new([]int32) }}
 
 // search is one search on its way.
 type search struct {
 	Rarity
 	matches []Match
-	places  map[int32]int32 // of the matches, by number
-	hits    [][]wordHit     // of each word
+	slots   []int32     // of the matches that the index has
+	hits    [][]wordHit // of each word
 }
 
-// wordHit is a word in a match.
+// wordHit is a word in a match, by the place of that from 1.
 type wordHit struct {
 	place      int32
 	tf, length float32
 }
 
-func (f *search) note(word int, m Match, tf, length float32) {
-	place, known := f.places[m.No]
-	if !known {
-		place = int32(len(f.matches))
-		f.places[m.No] = place
-		m.Kind = allKinds[m.kind]
-		f.matches = append(f.matches, m)
-	}
-	f.matches[place].Mask |= 1 << word
+// add adds a match, and gives its place.
+func (f *search) add(no int32, kind uint8, created int64) (place int32) {
+	f.matches = append(f.matches, Match{No: no, Kind: allKinds[kind], CreatedAt: created, kind: kind})
+	return int32(len(f.matches))
+}
+
+func (f *search) note(word int, place int32, tf, length float32) {
+	f.matches[place-1].Mask |= 1 << word
 	f.hits[word] = append(f.hits[word], wordHit{place, tf, length})
 }
 
@@ -120,7 +141,7 @@ func (f *search) best(s *Search) (found []Match) {
 	for word, hits := range f.hits {
 		of := &f.Documents[word]
 		for _, h := range hits {
-			of[f.matches[h.place].kind]++
+			of[f.matches[h.place-1].kind]++
 		}
 		if s.Family {
 			all := of[0] + of[1] + of[2]
@@ -131,18 +152,20 @@ func (f *search) best(s *Search) (found []Match) {
 			idf[kind] = f.IDF(word, uint8(kind))
 		}
 		for _, h := range hits {
-			m := &f.matches[h.place]
+			m := &f.matches[h.place-1]
 			m.Score += bm25(idf[m.kind], float64(h.tf), float64(h.length), f.average[m.kind], s.K1, s.B)
 		}
 	}
-	order := func(a, b Match) int {
+	order := func(i, j int32) int {
+		a, b := &f.matches[i], &f.matches[j]
 		if s.Newest {
 			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.No, a.No))
 		}
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.No, a.No))
 	}
-	var groups [3][]Match
-	for _, m := range f.matches {
+	var groups [3][]int32
+	for i := range f.matches {
+		m := &f.matches[i]
 		if m.Mask&s.Must != s.Must {
 			continue
 		}
@@ -150,12 +173,16 @@ func (f *search) best(s *Search) (found []Match) {
 		if s.Family {
 			group = 0
 		}
-		groups[group] = append(groups[group], m)
+		groups[group] = append(groups[group], int32(i))
 	}
+	var chosen []int32
 	for _, group := range groups {
-		found = append(found, top(group, min(s.Most, len(group)), order)...)
+		chosen = append(chosen, top(group, min(s.Most, len(group)), order)...)
 	}
-	slices.SortFunc(found, order)
+	slices.SortFunc(chosen, order)
+	for _, i := range chosen {
+		found = append(found, f.matches[i])
+	}
 	return found
 }
 
