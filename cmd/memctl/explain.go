@@ -189,7 +189,7 @@ func said(n recall.Neighbour, brings string) string {
 
 // signalNames are what people call the signals.
 var signalNames = map[string]string{
-	"vector": "meaning", "lexical": "words", "date": "date", "speaker": "speaker", "reply": "answers", "answered": "answered", "tells": "tells",
+	"vector": "meaning", "lexical": "words", "date": "date", "speaker": "speaker", "reply": "answers", "answered": "answered", "tells": "tells", "wish": "a wish",
 	"question": "asks", "cap": "bounds",
 }
 

@@ -50,6 +50,7 @@ type Document struct {
 	asks           bool
 	endsAsking     bool
 	tells          float32
+	wishes         bool
 	noise          bool // a greeting, or the record of a look-up that found nothing
 	Retired        bool // its owner is forgotten: the row stays, the index has nothing of it
 	Hidden         bool // its owner is a memory that is not confirmed: recall passes it over
@@ -115,7 +116,7 @@ func documentRows(docs []*Document) [][]driver.Value {
 	for i, d := range docs {
 		rows[i] = []driver.Value{d.No, string(d.Kind), d.OwnerID, d.Scope, duck.NullText(d.ConversationID), d.Stand.SessionNo, d.Stand.Place,
 			duck.NullText(d.Speaker), duck.NullText(d.Category), duck.NullText(d.Tier), d.CreatedAt, duck.NullTime(d.ValidFrom), duck.NullTime(d.InvalidatedAt),
-			d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.Retired, duck.NullText(d.Role)}
+			d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.Retired, duck.NullText(d.Role), d.states()}
 	}
 	return rows
 }
@@ -124,8 +125,14 @@ func documentRows(docs []*Document) [][]driver.Value {
 func (d *Document) Read(s string, a *text.Analyzer) {
 	s = strings.TrimSpace(s)
 	d.tells = a.Tells(s)
+	d.wishes = text.Wishes(s)
 	d.characters, d.noise = int32(utf8.RuneCountInString(s)), text.IsRecallNoise(s)
 	d.asks, d.endsAsking = strings.ContainsAny(s, "?？"), strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
+}
+
+// states reports whether a document states a wish of a user's: what a model says, or a summary, is none of their own.
+func (d *Document) states() bool {
+	return d.wishes && d.Kind != kinds.Summary && (d.Role == "" || d.Role == "user")
 }
 
 // posting is a row of postings.
@@ -207,7 +214,7 @@ func (ix *Index) UpdateDocument(ctx context.Context, tx *duck.Write, d *Document
 		sql.Named("category", duck.NullText(d.Category)), sql.Named("tier", duck.NullText(d.Tier)), sql.Named("created_at", d.CreatedAt),
 		sql.Named("valid_from", duck.NullTime(d.ValidFrom)), sql.Named("invalidated_at", duck.NullTime(d.InvalidatedAt)),
 		sql.Named("length", d.Words.length), sql.Named("characters", d.characters), sql.Named("asks", d.asks),
-		sql.Named("ends_asking", d.endsAsking), sql.Named("tells", d.tells), sql.Named("noise", d.noise),
+		sql.Named("ends_asking", d.endsAsking), sql.Named("tells", d.tells), sql.Named("wishes", d.states()), sql.Named("noise", d.noise),
 		sql.Named("live", !d.Retired))
 	return err
 }

@@ -87,7 +87,7 @@ func (ix *Index) NoteAll() { ix.residence.all = true }
 func (d *Document) resident() resident.Document {
 	return resident.Document{No: d.No, Kind: d.Kind, Scope: d.Scope, Conversation: d.ConversationID, Category: d.Category, Tier: d.Tier, Speaker: d.Speaker, Role: d.Role,
 		SessionNo: d.Stand.SessionNo, Place: d.Stand.Place, CreatedAt: micros(d.CreatedAt), ValidFrom: micros(d.ValidFrom), InvalidatedAt: micros(d.InvalidatedAt),
-		Length: d.Words.length, Tells: d.tells, Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden,
+		Length: d.Words.length, Tells: d.tells, Wishes: d.states(), Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden,
 		Characters: d.characters, Noise: d.noise, Use: resident.Use{ValidUntil: micros(d.Use.ValidUntil), LastAccessedAt: micros(d.Use.LastAccessedAt),
 			Importance: d.Use.Importance, Confidence: d.Use.Confidence, AccessCount: d.Use.AccessCount, TemporalType: d.Use.TemporalType}}
 }

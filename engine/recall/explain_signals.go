@@ -21,14 +21,16 @@ var signalColumns = []struct {
 	{"reply", func(v *Candidate) *float64 { return v.ReplyScore }},
 	{"answered", func(v *Candidate) *float64 { return v.AnsweredScore }},
 	{"tells", func(v *Candidate) *float64 { return &v.Tells }},
-	{"asks", func(v *Candidate) *float64 {
-		asks := 0.0
-		if v.Asks {
-			asks = 1
-		}
-		return &asks
-	}},
+	{"wish", func(v *Candidate) *float64 { return flag(v.Wishes) }},
+	{"asks", func(v *Candidate) *float64 { return flag(v.Asks) }},
 	{"fused", func(v *Candidate) *float64 { return &v.Fused }},
+}
+
+func flag(set bool) *float64 {
+	if set {
+		return new(1.0)
+	}
+	return new(0.0)
 }
 
 // offer puts the signals of the candidates into the connection's table.

@@ -69,7 +69,7 @@ func manyWeights() map[string]recall.Weights {
 		if i%2 == 0 {
 			w.Normalise, w.Counted = "absolute", "kind"
 		}
-		for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Date, &w.Speaker, &w.Reply, &w.Answered, &w.Tells, &w.Question, &w.Related} {
+		for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Date, &w.Speaker, &w.Reply, &w.Answered, &w.Tells, &w.Wish, &w.Question, &w.Related} {
 			*x = rng.Float64()
 		}
 		sets[fmt.Sprintf("%s %d", w.Normalise, i)] = w

@@ -41,6 +41,7 @@ type told struct {
 	characters           float64
 	embedded             string
 	asks, endsAsking     bool
+	wishes               bool
 }
 
 func newTalk(t testing.TB, related setup.Related) *transcripts {
@@ -66,6 +67,7 @@ func (k *transcripts) add(d *told, follows func(last *told) bool, source, writte
 		}
 	}
 	d.characters, d.tells = float64(utf8.RuneCountInString(written)), float64(k.analyzer.Tells(written))
+	d.wishes = d.role != "assistant" && text.Wishes(written)
 	d.asks, d.endsAsking = strings.Contains(written, "?"), strings.HasSuffix(written, "?")
 	k.told = append(k.told, d)
 }
@@ -287,6 +289,15 @@ func (r *reckoning) candidates(t testing.TB) []*told {
 	best(raw)
 	if r.cosine != nil {
 		best(r.cosine)
+	}
+	if r.wish() > 0 {
+		newest := map[*told]float64{}
+		for i, d := range r.eligible {
+			if d.wishes {
+				newest[d] = float64(i)
+			}
+		}
+		best(newest)
 	}
 	return slices.Collect(mapKeys(chosen))
 }

@@ -36,6 +36,7 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("role", func(o *offer) string { return o.Role }),
 	duck.Value("asks", func(o *offer) bool { return o.Asks }),
 	duck.Value("ends_asking", func(o *offer) bool { return o.EndsAsking }),
+	duck.Value("wishes", func(o *offer) bool { return o.Wishes }),
 	duck.Value("tells", func(o *offer) float64 { return float64(o.Tells) }),
 	duck.Value("kind", func(o *offer) string { return string(o.Kind) }),
 	duck.Value("tier", func(o *offer) string { return o.Tier }),

@@ -114,6 +114,9 @@ func (r *recall) weigh(ctx context.Context, c *duck.Conn) (err error) {
 	} else if r.weights, err = r.recaller.weights(ctx, c, r.query.WeightSet); err == nil {
 		r.result.WeightSet = r.query.WeightSet
 	}
+	if !text.AsksForHelp(r.query.Text) {
+		r.weights.Wish = 0
+	}
 	r.weights.HardMinScore = max(r.weights.HardMinScore, r.query.MinScore)
 	return err
 }
@@ -378,7 +381,7 @@ func scanFound(rows *sql.Rows, f *resident.Found) error {
 		into *float64
 	}{{into: &f.Cosine}, {into: &f.NearCosine}, {into: &f.Raw}, {into: &f.Use.Importance}, {into: &f.Use.Confidence}}
 	var accesses sql.NullInt32
-	err := rows.Scan(&f.No, &f.SessionNo, &f.Place, duck.TextOf(&f.Conversation), duck.TextOf(&f.Speaker), duck.TextOf(&f.Role), &f.Asks, &f.EndsAsking, &f.Tells, &f.Kind, duck.TextOf(&f.Tier),
+	err := rows.Scan(&f.No, &f.SessionNo, &f.Place, duck.TextOf(&f.Conversation), duck.TextOf(&f.Speaker), duck.TextOf(&f.Role), &f.Wishes, &f.Asks, &f.EndsAsking, &f.Tells, &f.Kind, duck.TextOf(&f.Tier),
 		&times[0].is, &times[1].is, &times[2].is, &f.Characters, &f.Noise,
 		&numbers[3].is, &numbers[4].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType),
 		&numbers[0].is, &numbers[1].is, &numbers[2].is)

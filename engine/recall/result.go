@@ -64,8 +64,9 @@ type Candidate struct {
 	ReplyScore   *float64   `json:"reply_score,omitempty"`   // relevance of the question just before, of a short reply; nil: there is none
 	// AnsweredScore is the relevance of the assistant's answer just after what a user says, of a long answer; nil: there is none.
 	AnsweredScore *float64 `json:"answered_score,omitempty"`
-	Tells         float64  `json:"tells"` // how much it tells of the one who says it; less, of what the assistant says at length
-	Asks          bool     `json:"asks"`  // it ends with a question
+	Tells         float64  `json:"tells"`  // how much it tells of the one who says it; less, of what the assistant says at length
+	Wishes        bool     `json:"wishes"` // it states a wish that is to last
+	Asks          bool     `json:"asks"`   // it ends with a question
 	Fused         float64  `json:"fused"`
 	Reranked      float64  `json:"reranked"`
 	Recency       float64  `json:"recency"`

@@ -15,7 +15,7 @@ func (r *reckoning) score(candidates []*told) map[string]recall.Candidate {
 	made, relevance := map[*told]*recall.Candidate{}, map[*told]float64{}
 	bestVector, bestLexical := 0.0, 0.0
 	for _, d := range candidates {
-		v := &recall.Candidate{ID: d.id, Raw: r.raw(d), Tells: d.tells, Asks: d.endsAsking, DateScore: r.date(d)}
+		v := &recall.Candidate{ID: d.id, Raw: r.raw(d), Tells: d.tells, Asks: d.endsAsking, Wishes: d.wishes, DateScore: r.date(d)}
 		if r.cosine != nil {
 			v.Cosine, v.NearCosine = enginetest.Pointer(r.cosine[d]), enginetest.Pointer(r.nearCosine(d))
 			bestVector = max(bestVector, *v.NearCosine)
@@ -71,6 +71,21 @@ func orZero(p *float64) float64 {
 	return *p
 }
 
+// wish is what a wish counts: something for a question that asks for help.
+func (r *reckoning) wish() float64 {
+	if !text.AsksForHelp(r.q.Text) {
+		return 0
+	}
+	return r.share("wish", r.w.Wish)
+}
+
+func flag(set bool) *float64 {
+	if set {
+		return enginetest.Pointer(1.0)
+	}
+	return enginetest.Pointer(0.0)
+}
+
 // fused joins the signals.
 func (r *reckoning) fused(v *recall.Candidate, relevance float64) float64 {
 	reply, answered := r.share("reply", r.w.Reply), r.share("answered", r.w.Answered)
@@ -81,7 +96,7 @@ func (r *reckoning) fused(v *recall.Candidate, relevance float64) float64 {
 		weight, value float64
 	}{
 		{"date", r.w.Date, orZero(v.DateScore)},
-		{"speaker", r.w.Speaker, orZero(v.SpeakerScore)}, {"tells", r.w.Tells, v.Tells},
+		{"speaker", r.w.Speaker, orZero(v.SpeakerScore)}, {"tells", r.w.Tells, v.Tells}, {"wish", r.wish(), *flag(v.Wishes)},
 	} {
 		sum += signal.value * r.share(signal.name, signal.weight)
 		most += r.share(signal.name, signal.weight)

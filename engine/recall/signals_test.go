@@ -127,6 +127,14 @@ var signalCases = []struct {
 		with: "Yesterday I went with Anna all over that big market.", without: "The market.",
 	},
 	{
+		name: "a wish", signal: "wish", question: "Can you plan the market?",
+		talk: []spoken{
+			{session: "a", text: "Keep in mind the market."}, {session: "b", text: "The market goes on."},
+			{session: "c", role: "assistant", text: "Always avoid rain."}, {session: "d", text: "Should I always avoid rain?"},
+		},
+		with: "Keep in mind the market.", without: "The market goes on.",
+	},
+	{
 		name: "a question", signal: "question", question: "the market",
 		talk: []spoken{
 			{session: "a", text: "There goes the market."}, {session: "b", text: "The market?"},

@@ -57,8 +57,8 @@ CREATE OR REPLACE MACRO elaboration(characters, long_turn) AS
     CASE WHEN long_turn > 0 THEN 1 - shortness(characters, long_turn) ELSE 1 END;
 
 -- The greatest sum that the signals of a turn can have; the parts of a reply and of what is answered come from the relevance of the turn beside.
-CREATE OR REPLACE MACRO most_of(vector, lexical, date, speaker, reply, answered, tells) AS
-    greatest((vector + lexical) * (1 + reply + answered) + date + speaker + tells, 1e-9);
+CREATE OR REPLACE MACRO most_of(vector, lexical, date, speaker, reply, answered, tells, wish) AS
+    greatest((vector + lexical) * (1 + reply + answered) + date + speaker + tells + wish, 1e-9);
 
 -- Boosts --------------------------------------------------------------------------------------------------------------
 

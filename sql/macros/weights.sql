@@ -18,6 +18,7 @@ CREATE TYPE weights AS STRUCT(
     reply           DOUBLE,   -- share of the score of a question just before, 0 is off
     answered        DOUBLE,   -- share of the score of the assistant's long answer just after what a user says, 0 is off
     tells           DOUBLE,   -- share of how much it tells of the one who says it, 0 is off
+    wish            DOUBLE,   -- share of what states a lasting wish, where the question asks for help; 0 is off
     question        DOUBLE,   -- taken off what ends with a question, 0 is off
     related         DOUBLE,   -- what a word related to one of the question adds to its frequency, times the square of their cosine; 0 is off
     chance          DOUBLE,   -- floor of the cosine of what has no word of the question, in what random text reaches with the model, 0 is off

@@ -6,7 +6,7 @@ SELECT nextval('doc_nos')::INTEGER FROM range($n::BIGINT);
 -- What recall filters by, after its owner changed.
 UPDATE documents SET scope = $scope, category = $category, tier = $tier, created_at = $created_at::TIMESTAMP,
     valid_from = $valid_from::TIMESTAMP, invalidated_at = $invalidated_at::TIMESTAMP, length = $length, characters = $characters,
-    asks = $asks, ends_asking = $ends_asking, tells = $tells, noise = $noise, live = $live
+    asks = $asks, ends_asking = $ends_asking, tells = $tells, wishes = $wishes, noise = $noise, live = $live
 WHERE doc_no = $doc_no;
 
 -- name: document_length
@@ -136,7 +136,7 @@ DELETE FROM postings WHERE doc_no = ANY ($doc_nos::INTEGER[]);
 UPDATE documents SET live = false, length = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]) AND live;
 
 -- name: documents_purge
-UPDATE documents SET speaker = NULL, characters = 0, asks = false, ends_asking = false, tells = 0 WHERE doc_no = ANY ($doc_nos::INTEGER[]);
+UPDATE documents SET speaker = NULL, characters = 0, asks = false, ends_asking = false, tells = 0, wishes = false WHERE doc_no = ANY ($doc_nos::INTEGER[]);
 
 -- name: documents_of_conversation
 SELECT doc_no, kind, owner_id FROM documents WHERE conversation_id = $conversation_id;

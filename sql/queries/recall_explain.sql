@@ -8,7 +8,7 @@ CREATE OR REPLACE TEMP TABLE word_hits (
     doc_no INTEGER, word INTEGER, term VARCHAR, share DOUBLE, tf FLOAT, length FLOAT, idf DOUBLE, average_length DOUBLE);
 CREATE OR REPLACE TEMP TABLE explained (
     doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
-    reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, asks DOUBLE, fused DOUBLE);
+    reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, wish DOUBLE, asks DOUBLE, fused DOUBLE);
 
 -- name: explain_clear
 DROP TABLE temp.main.sifted;
@@ -67,7 +67,7 @@ WHERE a.share > 0 AND s.outside = [];
 INSERT INTO temp.main.explained
 SELECT unnest($doc_nos::INTEGER[]), nullif(unnest($vector::DOUBLE[]), 'nan'), nullif(unnest($lexical::DOUBLE[]), 'nan'),
     nullif(unnest($date::DOUBLE[]), 'nan'), nullif(unnest($speaker::DOUBLE[]), 'nan'),
-    nullif(unnest($reply::DOUBLE[]), 'nan'), nullif(unnest($answered::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($asks::DOUBLE[]), unnest($fused::DOUBLE[]);
+    nullif(unnest($reply::DOUBLE[]), 'nan'), nullif(unnest($answered::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($wish::DOUBLE[]), unnest($asks::DOUBLE[]), unnest($fused::DOUBLE[]);
 
 -- name: explain_question
 -- How many of the documents asked have each word of the question, and its rarity as a share of the greatest there can be.
@@ -158,7 +158,7 @@ GROUP BY conversation_id;
 -- document add up to its fused score. fuse may take the words alone, near-exact ones above all; cap is what the bounds 0 and 1 change.
 WITH asked AS MATERIALIZED (
     SELECT w.*, a.v <> [] AS by_meaning, a.by_words,
-        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.date, w.speaker, w.reply, w.answered, w.tells) ELSE 1 END AS most,
+        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.date, w.speaker, w.reply, w.answered, w.tells, w.wish) ELSE 1 END AS most,
         CASE w.normalise WHEN 'maximum' THEN w.vector + w.lexical ELSE 1 END AS relevance
     FROM temp.main.weighing AS w
     CROSS JOIN temp.main.asked_vector AS a
@@ -194,13 +194,14 @@ signals AS MATERIALIZED (
         {n: 5, name: 'reply', value: j.reply_score / nullif(q.relevance, 0), weight: q.reply * q.relevance / q.most},
         {n: 6, name: 'answered', value: j.answered_score / nullif(q.relevance, 0), weight: q.answered * q.relevance / q.most},
         {n: 7, name: 'tells', value: j.tells, weight: q.tells / q.most},
-        {n: 8, name: 'question', value: j.asks, weight: -q.question / q.most}], recursive := true)
+        {n: 8, name: 'wish', value: j.wish, weight: q.wish / q.most},
+        {n: 9, name: 'question', value: j.asks, weight: -q.question / q.most}], recursive := true)
     FROM weighted AS j
     CROSS JOIN asked AS q
 )
 SELECT doc_no, n, name, value, weight, coalesce(value, 0) * weight AS points FROM signals WHERE weight <> 0 OR n <= 2
 UNION ALL
-SELECT doc_no, 9, 'cap', NULL, 0, any_value(fused) - sum(coalesce(value, 0) * weight) AS points FROM signals GROUP BY doc_no HAVING abs(points) > 1e-6
+SELECT doc_no, 10, 'cap', NULL, 0, any_value(fused) - sum(coalesce(value, 0) * weight) AS points FROM signals GROUP BY doc_no HAVING abs(points) > 1e-6
 ORDER BY doc_no, n;
 
 -- name: explain_alike

@@ -90,7 +90,7 @@ WITH within AS (  -- who takes part
     SEMI JOIN (FROM temp.main.asking WHERE list_contains(conversations, '*')) ON true
 ),
 eligible AS MATERIALIZED (
-    SELECT d.doc_no, d.kind, d.length, d.characters, d.session_no, d.place
+    SELECT d.doc_no, d.kind, d.length, d.characters, d.session_no, d.place, d.wishes
     FROM within AS d
     ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
@@ -151,7 +151,7 @@ cosines AS MATERIALIZED (
     WHERE v.doc_no IN (SELECT doc_no FROM eligible)
 ),
 
--- The pool: the best of each channel, or everybody where they are few enough.
+-- The pool: the best of each channel, the newest wishes where the question asks for help, or everybody where they are few enough.
 pool AS (
     SELECT doc_no
     FROM (SELECT h.doc_no, sum(bm25(h.idf, h.tf, h.length, h.average_length, w.k1, w.b)) AS raw
@@ -163,6 +163,11 @@ pool AS (
     FROM (FROM cosines ORDER BY cosine DESC, doc_no LIMIT 2000)
     CROSS JOIN temp.main.asking AS q
     QUALIFY row_number() OVER (ORDER BY cosine DESC, doc_no) <= q.pool
+    UNION ALL
+    SELECT doc_no
+    FROM (SELECT e.doc_no FROM eligible AS e CROSS JOIN temp.main.weighing AS w WHERE e.wishes AND w.wish > 0 ORDER BY e.doc_no DESC LIMIT 2000)
+    CROSS JOIN temp.main.asking AS q
+    QUALIFY row_number() OVER (ORDER BY doc_no DESC) <= q.pool
     UNION ALL
     SELECT e.doc_no FROM eligible AS e CROSS JOIN temp.main.weighing AS w WHERE (SELECT count(*) FROM eligible) <= w.whole
 ),
@@ -206,7 +211,7 @@ lexical AS (
     CROSS JOIN temp.main.weighing AS w
     GROUP BY b.doc_no
 )
-SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
+SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, coalesce(d.wishes, false), d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
     m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
     b.cosine::DOUBLE, b.near_cosine, l.raw

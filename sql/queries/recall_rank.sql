@@ -67,8 +67,9 @@ fused AS (
                 + coalesce(reply_score, 0) * weight('reply')  -- if reply
                 + coalesce(answered_score, 0) * weight('answered')  -- if answered
                 + r.tells * weight('tells')
+                + r.wishes::INTEGER * weight('wish')
                 - r.ends_asking::INTEGER * weight('question'))
-            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells')) ELSE 1 END), 12) AS fused
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells'), weight('wish')) ELSE 1 END), 12) AS fused
     FROM relevant AS r
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM relevant WHERE asks) AS p USING (session_no, place)  -- if reply
     -- if answered

@@ -31,6 +31,7 @@ type Question struct {
 	Far    float64
 	// LongTurn is how many characters a document has that takes from each neighbour, and gives it, half as much; 0: all do alike.
 	LongTurn float64
+	Wishes   bool // what states a wish is a candidate
 	Session  bool // sessions are scored too
 }
 
@@ -39,6 +40,7 @@ type Found struct {
 	No, SessionNo, Place  int32
 	Conversation, Speaker string
 	Role                  string
+	Wishes                bool
 	Asks, EndsAsking      bool
 	Tells                 float32
 	Kind                  kinds.Kind
@@ -156,7 +158,7 @@ func (g *gathering) choose() {
 	if n := g.among.Count(); n <= g.q.Whole {
 		g.among.Range(func(slot uint32) { pool = append(pool, int32(slot)) })
 	} else {
-		pool = append(g.byWords(), g.byVector(n)...)
+		pool = append(append(g.byWords(), g.byVector(n)...), g.newestWishes()...)
 	}
 	slices.Sort(pool)
 	pool = slices.Compact(pool)
@@ -208,6 +210,18 @@ func (g *gathering) at(session, place int32) []seat {
 		to++
 	}
 	return all[from:to]
+}
+
+// newestWishes gives the newest of what states a wish, where these are candidates.
+func (g *gathering) newestWishes() []int32 {
+	if !g.q.Wishes || len(g.wishes) == 0 || len(g.among) == 0 { // And panics on an empty one
+		return nil
+	}
+	wishes := slices.Clone(g.wishes)
+	wishes.And(g.among)
+	var slots []int32
+	wishes.Range(func(slot uint32) { slots = append(slots, int32(slot)) })
+	return top(slots, min(g.q.Pool, len(slots)), func(a, b int32) int { return cmp.Compare(g.columns[b].no, g.columns[a].no) })
 }
 
 // scores are those of all slots, zero between two questions.
@@ -424,7 +438,7 @@ func (g *gathering) describe() []Found {
 	for _, slot := range g.candidates {
 		c := &g.columns[slot]
 		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker], Role: roles[c.role],
-			Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(),
+			Wishes: c.wishes, Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(),
 			Kind: allKinds[c.kind], Tier: g.names.texts[c.tier], CreatedAt: c.created, ValidFrom: c.validFrom, Characters: c.characters, Noise: c.noise,
 			Use: g.uses[c.use]}
 		words = words[:0]

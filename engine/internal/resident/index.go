@@ -22,7 +22,7 @@ type Document struct {
 	SessionNo, Place                             int32
 	CreatedAt, ValidFrom, InvalidatedAt          int64
 	Length, Tells                                float32
-	Asks, EndsAsking                             bool
+	Wishes, Asks, EndsAsking                     bool
 	Hidden                                       bool // its owner is there, and not to be recalled
 	Characters                                   int32
 	Noise                                        bool
@@ -54,6 +54,7 @@ type Index struct {
 	columns []column
 	live    bitmap.Bitmap // slots that are somebody's
 	plain   bitmap.Bitmap // of those, what takes part in every question that restricts nothing, whenever that is asked
+	wishes  bitmap.Bitmap // slots of what states a wish, some of them dead
 	dead    int
 
 	names         names              // of scopes, conversations, categories, tiers and speakers
@@ -78,6 +79,7 @@ type column struct {
 	category, tier, speaker         uint32
 	kind, role                      uint8
 	asks, endsAsking, hidden, noise bool
+	wishes                          bool
 	characters                      int32
 	use                             uint32 // in uses; 0: Unused
 }
@@ -221,7 +223,7 @@ func (x *Index) sit(slot int32) {
 func (x *Index) fill(slot int32, d *Document) {
 	c := &x.columns[slot]
 	c.created, c.validFrom, c.invalidated = d.CreatedAt, d.ValidFrom, d.InvalidatedAt
-	c.length, c.tells, c.asks, c.endsAsking, c.hidden = d.Length, d.Tells, d.Asks, d.EndsAsking, d.Hidden
+	c.length, c.tells, c.wishes, c.asks, c.endsAsking, c.hidden = d.Length, d.Tells, d.Wishes, d.Asks, d.EndsAsking, d.Hidden
 	c.scope, c.category, c.tier = x.names.number(d.Scope), x.names.number(d.Category), x.names.number(d.Tier)
 	c.characters, c.noise = d.Characters, d.Noise
 	if d.Kind == kinds.Memory {
@@ -231,6 +233,11 @@ func (x *Index) fill(slot int32, d *Document) {
 		}
 		x.uses[c.use] = d.Use
 		x.uses[c.use].TemporalType = x.names.texts[x.names.number(d.Use.TemporalType)]
+	}
+	if c.wishes {
+		x.wishes.Set(uint32(slot))
+	} else {
+		x.wishes.Remove(uint32(slot))
 	}
 	x.kinds[c.kind].documents++
 	x.kinds[c.kind].length += float64(c.length)
