@@ -220,7 +220,7 @@ func (g *grep) rank(ctx context.Context, c *duck.Conn, page int) (all []candidat
 	}
 	kinds := slices.DeleteFunc(duck.FilterArg(r.Kinds), func(kind string) bool { return kind == string(kinds.Memory) })
 	err = c.AppendTemp("grep_asked", []driver.Value{g.everywhere, append([]string{}, g.conversations...), kinds, len(kinds) < len(r.Kinds),
-		duck.FilterArg(g.scopes), g.tools.file.Now(), duck.OrTime(r.Since, duck.Year1), duck.OrTime(r.Before, duck.Year10000), g.words.must(), int64(page), r.Order == ByNewest})
+		duck.FilterArg(g.scopes), duck.FilterArg(r.Roles), g.speakers(), g.tools.file.Now(), duck.OrTime(r.Since, duck.Year1), duck.OrTime(r.Before, duck.Year10000), g.words.must(), int64(page), r.Order == ByNewest})
 	if err != nil {
 		return nil, err
 	}
@@ -345,5 +345,5 @@ func (g *grep) readAside(ctx context.Context, c *duck.Conn) error {
 			g.aside = append(g.aside, []driver.Value{docNo, int32(i), n, float32(len(tokens)), at})
 		}
 		return nil
-	}, g.asked()...)
+	}, append(g.asked(), g.said()...)...)
 }

@@ -152,7 +152,7 @@ func signalsOf(v recall.Candidate) map[string]float64 {
 	if v.Asks {
 		numbers["asks"] = 1
 	}
-	for name, p := range map[string]*float64{"cosine": v.Cosine, "near cosine": v.NearCosine, "BM25": v.Raw, "vector": v.VectorScore, "lexical": v.LexicalScore,
+	for name, p := range map[string]*float64{"cosine": v.Cosine, "near cosine": v.NearCosine, "BM25": v.Raw, "met": v.Met, "vector": v.VectorScore, "lexical": v.LexicalScore,
 		"date": v.DateScore, "speaker": v.SpeakerScore, "reply": v.ReplyScore, "answered": v.AnsweredScore} {
 		numbers[name] = -1
 		if p != nil {

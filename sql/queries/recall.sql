@@ -61,9 +61,7 @@ ORDER BY doc_no;
 
 -- name: recall_described
 -- Memories whose metadata has all these values, read as text, at these JSON pointers.
-SELECT doc_no FROM memories WHERE extra IS NOT NULL
-  AND list_filter(list_zip($pointers::VARCHAR[], $values::VARCHAR[]), lambda asked: json_extract_string(extra, asked[1]) IS DISTINCT FROM asked[2]) = []
-ORDER BY doc_no;
+SELECT doc_no FROM memories WHERE has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[]) ORDER BY doc_no;
 
 -- name: recall_clear_terms
 -- Asks no words after all.
