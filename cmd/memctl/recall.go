@@ -31,6 +31,8 @@ signals, what was dropped where, and how long each stage took.
 --weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
+  memctl recall "release day" --where ticket=HB-455
+  memctl recall "what hurt the dog" --kind message --role user --speaker Ines
   memctl recall "release day" --why-not 7h4k2m9q
   memctl recall "release day" --min-score 0.4
   memctl recall "release day" --as-of 2026-05-01
