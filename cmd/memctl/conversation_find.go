@@ -26,6 +26,7 @@ in quotation marks must stand side by side. Searched are the texts and what tool
 others of its session key, or without NAME in all.`,
 		Example: `  memctl conversation grep "brake for HB-455" standup
   memctl conversation grep --regex "HB-4[0-9]+" standup --since 2026-03-01
+  memctl conversation grep "brake" standup --role user --speaker Teo
   memctl conversation grep "low water" --words all --order newest`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeArgs(a.conversations, 1),
@@ -55,11 +56,14 @@ others of its session key, or without NAME in all.`,
 	f.Var(wordsOf(&r.Kinds), "kind", "message, summary or memory; repeatable (default message and summary)")
 	f.StringVar((*string)(&r.Words), "words", string(lookup.AnyWord), "which words must be there: any or all")
 	f.StringVar((*string)(&r.Order), "order", "", "relevance or newest")
+	f.Var(wordsOf(&r.Roles), "role", "only messages of these roles: user, assistant, system, tool; repeatable")
+	f.StringArrayVar(&r.Speakers, "speaker", nil, "only messages said by this speaker, in any case of letters; repeatable")
 	f.Var(dateOf(&r.Since), "since", "said from then on")
 	f.Var(dateOf(&r.Before), "before", "said before")
 	f.IntVar(&r.Limit, "limit", 50, "at most so many of each kind, 1 to 200")
 	f.DurationVar(&r.Deadline, "deadline", 2*time.Second, "then what was found so far is shown")
 	complete(cmd, "kind", kinds.All())
+	complete(cmd, "role", kinds.Roles())
 	complete(cmd, "words", []lookup.GrepWords{lookup.AnyWord, lookup.AllWords})
 	complete(cmd, "order", []lookup.GrepOrder{lookup.ByRelevance, lookup.ByNewest})
 	return cmd

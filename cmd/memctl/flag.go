@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +72,7 @@ func (x *fraction) Type() string { return "SHARE" }
 var allowedValues = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true, false", "duration": "a time such as 2s or 10m",
 	(*date)(nil).Type(): allowedDates, (*fraction)(nil).Type(): "a number from 0 to 1",
+	(*pairs)(nil).Type(): "KEY=VALUE, each key once",
 }
 
 // flagError names a flag, its value and what is allowed, as all errors do, in place of how Go reads a value.
@@ -110,6 +113,34 @@ func (w *words[T]) String() string {
 }
 
 func (w *words[T]) Type() string { return "WORD" }
+
+// pairs is a flag for keys with their values, each given once.
+type pairs map[string]string
+
+// pairsOf makes a flag that fills dest, which stays nil without it.
+func pairsOf(dest *map[string]string) *pairs { return (*pairs)(dest) }
+
+func (p *pairs) Set(s string) error {
+	key, value, ok := strings.Cut(s, "=")
+	if _, twice := (*p)[key]; !ok || key == "" || twice {
+		return errNotAllowed
+	}
+	if *p == nil {
+		*p = pairs{}
+	}
+	(*p)[key] = value
+	return nil
+}
+
+func (p *pairs) String() string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(*p)) {
+		all = append(all, key+"="+(*p)[key])
+	}
+	return strings.Join(all, ",")
+}
+
+func (p *pairs) Type() string { return "KEY=VALUE" }
 
 // given is nil for a flag that was not used.
 func given[T any](cmd *cobra.Command, flag string, value T) *T {

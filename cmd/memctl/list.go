@@ -18,6 +18,7 @@ func newListCommand(a *app) *cobra.Command {
 --standing is current, superseded, expired, forgotten or any; without it, all but the forgotten ones are listed.`,
 		Example: `  memctl list --scope user:ines --category preference
   memctl list --standing superseded --since 2026-05-01
+  memctl list --where ticket=HB-455
   memctl list --limit 1000 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,6 +41,7 @@ func newListCommand(a *app) *cobra.Command {
 	f.Var(wordsOf(&r.Categories), "category", "only these categories; repeatable")
 	f.Var(wordsOf(&r.Tiers), "tier", "only these tiers; repeatable")
 	f.Var(wordsOf(&r.States), "state", "only these states: pending, confirmed, archived; repeatable")
+	f.Var(pairsOf(&r.Where), "where", "only those with this metadata, as KEY=VALUE; repeatable: all of it")
 	f.StringVar(&r.Standing, "standing", "", "current, superseded, expired, forgotten or any")
 	f.Var(dateOf(&r.Since), "since", "created from then on")
 	f.Var(dateOf(&r.Until), "until", "created before")

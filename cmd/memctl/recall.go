@@ -31,6 +31,8 @@ signals, what was dropped where, and how long each stage took.
 --weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
+  memctl recall "release day" --where ticket=HB-455
+  memctl recall "what hurt the dog" --kind message --role user --speaker Ines
   memctl recall "release day" --why-not 7h4k2m9q
   memctl recall "release day" --min-score 0.4
   memctl recall "release day" --as-of 2026-05-01
@@ -73,6 +75,9 @@ signals, what was dropped where, and how long each stage took.
 	f.StringArrayVar(&q.Conversations, "conversation", nil, "only this conversation, by name or id; repeatable")
 	f.Var(wordsOf(&q.Categories), "category", "only these categories; repeatable")
 	f.Var(wordsOf(&q.Tiers), "tier", "only these tiers; repeatable")
+	f.Var(pairsOf(&q.Where), "where", "only memories with this metadata, as KEY=VALUE; repeatable: all of it")
+	f.Var(wordsOf(&q.Roles), "role", "only messages of these roles: user, assistant, system, tool; repeatable")
+	f.StringArrayVar(&q.Speakers, "speaker", nil, "only messages said by this speaker, in any case of letters; repeatable")
 	f.Var(dateOf(&q.Since), "since", "noted or said from then on")
 	f.Var(dateOf(&q.Until), "until", "noted or said before")
 	f.Var(dateOf(&q.AsOf), "as-of", "what was true then (default now)")
@@ -94,6 +99,7 @@ signals, what was dropped where, and how long each stage took.
 	complete(cmd, "kind", kinds.All())
 	complete(cmd, "category", memory.Categories())
 	complete(cmd, "tier", memory.Tiers())
+	complete(cmd, "role", kinds.Roles())
 	complete(cmd, "mode", recall.Modes())
 	complete(cmd, "level", memory.Levels())
 	complete(cmd, "lift", recall.Lifts())

@@ -11,6 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/text/standin"
@@ -66,7 +67,7 @@ func (s SetAside) Recallable() bool {
 }
 
 // Roles lists who may have said a message.
-func Roles() []string { return []string{"user", "assistant", "system", "tool"} }
+func Roles() []string { return kinds.Roles() }
 
 // fields is what the index holds of a message: who said it and when, what was said and what was shown, and what tools were given and gave.
 func (m *Message) fields() []index.Field {

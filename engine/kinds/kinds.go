@@ -12,3 +12,6 @@ const (
 
 // All lists them all.
 func All() []Kind { return []Kind{Memory, Message, Summary} }
+
+// Roles lists who may have said a message.
+func Roles() []string { return []string{"user", "assistant", "system", "tool"} }

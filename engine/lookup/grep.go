@@ -64,6 +64,8 @@ type GrepRequest struct {
 	// Order: default relevance for words, and newest for a regular expression, which knows no relevance.
 	Order      GrepOrder
 	IgnoreCase bool // of a regular expression; the case of words never counts
+	// Roles and Speakers are who said it, the speakers in any case of letters. With either, only messages are searched.
+	Roles, Speakers []string
 	// Since and Before bound the time: of a message when it was said, of a summary when the newest of its messages was, of a memory when it
 	// was created.
 	Since, Before time.Time
@@ -132,7 +134,11 @@ func (ts *Tools) Grep(ctx context.Context, r GrepRequest) (*GrepResult, error) {
 func (r GrepRequest) withDefaults() GrepRequest {
 	setup.Preset(&r.Mode, GrepText)
 	setup.Preset(&r.Words, AnyWord)
-	if r.Kinds == nil {
+	said := r.Roles != nil || r.Speakers != nil
+	switch {
+	case r.Kinds == nil && said:
+		r.Kinds = []kinds.Kind{kinds.Message}
+	case r.Kinds == nil:
 		r.Kinds = []kinds.Kind{kinds.Message, kinds.Summary}
 	}
 	if r.Order == "" {
@@ -161,12 +167,15 @@ func (r GrepRequest) validate() error {
 		return fault.Invalid("deadline", r.Deadline, "a time such as 2s")
 	case !r.Since.IsZero() && !r.Before.IsZero() && !r.Since.Before(r.Before):
 		return fault.Invalid("since", r.Since.Format(time.RFC3339), "a time before "+r.Before.Format(time.RFC3339)+", which is before")
+	case (r.Roles != nil || r.Speakers != nil) && !slices.Equal(r.Kinds, []kinds.Kind{kinds.Message}):
+		return fault.Invalid("kinds", fault.OneOf(r.Kinds), "message alone, with roles or speakers")
 	case r.Mode == GrepRegex && r.Order == ByRelevance:
 		return fault.Invalid("order", string(r.Order), "newest, for a regular expression")
 	}
 	return cmp.Or(fault.CheckText("pattern", r.Pattern), fault.CheckText("conversation", r.Conversation), fault.Member("mode", r.Mode, GrepModes()),
 		fault.Member("words", r.Words, []GrepWords{AnyWord, AllWords}), fault.Member("order", r.Order, []GrepOrder{ByRelevance, ByNewest}),
-		fault.Members("kinds", r.Kinds, kinds.All()), fault.CheckTime("since", r.Since), fault.CheckTime("before", r.Before))
+		fault.Members("kinds", r.Kinds, kinds.All()),
+		fault.Members("roles", r.Roles, kinds.Roles()), fault.CheckTexts("speakers", r.Speakers), fault.CheckTime("since", r.Since), fault.CheckTime("before", r.Before))
 }
 
 // grep is one Grep on its way.
@@ -261,6 +270,20 @@ func (g *grep) settle(ctx context.Context, c *duck.Conn) error {
 func (g *grep) asked() []any {
 	return []any{sql.Named("conversations", g.conversations), sql.Named("since", duck.OrTime(g.request.Since, duck.Year1)),
 		sql.Named("until", duck.OrTime(g.request.Before, duck.Year10000))}
+}
+
+// said is who said it, as the queries for messages want it.
+func (g *grep) said() []any {
+	return []any{sql.Named("roles", duck.FilterArg(g.request.Roles)), sql.Named("speakers", g.speakers())}
+}
+
+// speakers are those asked, in lower case.
+func (g *grep) speakers() []string {
+	speakers := duck.FilterArg(g.request.Speakers)
+	for i, name := range speakers {
+		speakers[i] = strings.ToLower(name)
+	}
+	return speakers
 }
 
 // keep takes a hit unless it has been found before.

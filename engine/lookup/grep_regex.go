@@ -98,7 +98,7 @@ func (g *grep) messagesByRegex(ctx context.Context, c *duck.Conn, asked []any) e
 		if len(times) >= g.request.Limit && times[g.request.Limit-1].After(s.newest) {
 			return nil
 		}
-		args := append(append([]any{sql.Named("from", s.from), sql.Named("to", s.to)}, asked...), g.matching()...)
+		args := append(append([]any{sql.Named("from", s.from), sql.Named("to", s.to)}, asked...), append(g.said(), g.matching()...)...)
 		for _, query := range []string{"grep_messages", "grep_parts"} {
 			if query == "grep_parts" && !withParts {
 				continue

@@ -1,7 +1,9 @@
 package lookup_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -259,6 +261,51 @@ func TestGrepPassesOverFrames(t *testing.T) {
 	hits := enginetest.Grep(t, e, lookup.GrepRequest{Conversation: "c", Pattern: "(?i)exploration", Mode: lookup.GrepRegex, Limit: 2}).Hits
 	if len(hits) != 1 || hits[0].ID != said[0] {
 		t.Errorf("%+v, want the first message", hits)
+	}
+}
+
+// TestGrepByWhoSaidIt: roles and speakers leave out whatever nobody of them said, whether words find it or a pattern, and what is set aside.
+func TestGrepByWhoSaidIt(t *testing.T) {
+	enginetest.Alone(t)
+	e := enginetest.Open(t, engine.Options{})
+	said := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{
+		{Text: "the crane one", Speaker: "Anna"}, {Text: "the crane two", Speaker: "Teo"}, {Text: "the crane three", Role: "assistant"},
+		{Text: "the crane four", Role: "assistant", SetAside: conversation.AsideEvent},
+		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "t", Output: "the crane five"}}},
+	}}).IDs
+	if _, err := enginetest.AddSummaries(t.Context(), e, "c", func([]string) enginetest.Made {
+		return enginetest.Made{Text: "of a crane", Tokens: 9, Sources: said[:1]}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		roles, speakers []string
+		want            string
+	}{
+		{[]string{"user"}, nil, "1 2"}, {[]string{"assistant"}, nil, "3 4"}, {[]string{"tool", "user"}, nil, "1 2 5"}, {[]string{"system"}, nil, ""}, {[]string{}, nil, ""},
+		{nil, []string{"aNNA"}, "1"}, {nil, []string{"Anna", "teo", "Bo"}, "1 2"}, {[]string{"assistant"}, []string{"Anna"}, ""}, {nil, []string{}, ""},
+	} {
+		for _, mode := range lookup.GrepModes() {
+			r := lookup.GrepRequest{Conversation: "c", Pattern: "crane", Mode: mode, Roles: test.roles, Speakers: test.speakers}
+			var got []string
+			for _, h := range enginetest.Grep(t, e, r).Hits {
+				got = append(got, fmt.Sprint(h.Seq))
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != test.want {
+				t.Errorf("%s, %q, %q: %q, want %q", mode, test.roles, test.speakers, got, test.want)
+			}
+		}
+	}
+	for want, r := range map[string]lookup.GrepRequest{
+		`roles is "pilot"; allowed: user, assistant, system, tool`:             {Roles: []string{"pilot"}},
+		"kinds is \"message, summary\"; allowed: message alone, with roles or": {Roles: []string{"user"}, Kinds: []kinds.Kind{kinds.Message, kinds.Summary}},
+		"valid UTF-8": {Speakers: []string{"\xff"}},
+	} {
+		r.Conversation, r.Pattern = "c", "crane"
+		if _, err := e.Grep(t.Context(), r); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", r, err, want)
+		}
 	}
 }
 

@@ -49,6 +49,9 @@ func TestGrepFindsTheSameBothWays(t *testing.T) {
 			r.Before = r.Since.AddDate(0, 0, 1+rng.IntN(300))
 		}
 		if rng.IntN(4) == 0 {
+			r.Kinds, r.Roles = []kinds.Kind{kinds.Message}, []string{"user", "tool"}
+		}
+		if rng.IntN(4) == 0 {
 			r.Pattern = fmt.Sprintf("%q %s", r.Pattern, text(1))
 		}
 		if len(enginetest.Grep(t, e, r).Hits) > 0 {

@@ -223,7 +223,10 @@ func (g *grep) search(page int) *resident.Search {
 	r := g.request
 	s := &resident.Search{K1: grepK1, B: grepB, Aside: g.aside, Must: g.words.must(), Most: page, Newest: r.Order == ByNewest}
 	f := resident.Filter{Since: micros(r.Since, resident.Never), Until: micros(r.Before, resident.Always), AskedAt: g.tools.file.Now().UnixMicro(),
-		SaidBy: resident.Always, Hidden: true}
+		SaidBy: resident.Always, Hidden: true, Roles: r.Roles}
+	if r.Speakers != nil {
+		f.Speakers = g.speakers()
+	}
 	for _, kind := range r.Kinds {
 		asked := f
 		if asked.Kinds = []kinds.Kind{kind}; kind == kinds.Memory {
@@ -272,7 +275,7 @@ func (g *grep) rankFile(ctx context.Context, c *duck.Conn, page int) (all []cand
 	}
 	kinds := slices.DeleteFunc(duck.FilterArg(r.Kinds), func(kind string) bool { return kind == string(kinds.Memory) })
 	err = c.AppendTemp("grep_asked", []driver.Value{g.everywhere, append([]string{}, g.conversations...), kinds, len(kinds) < len(r.Kinds),
-		duck.FilterArg(g.scopes), g.tools.file.Now(), duck.OrTime(r.Since, duck.Year1), duck.OrTime(r.Before, duck.Year10000), g.words.must(), int64(page), r.Order == ByNewest})
+		duck.FilterArg(g.scopes), duck.FilterArg(r.Roles), g.speakers(), g.tools.file.Now(), duck.OrTime(r.Since, duck.Year1), duck.OrTime(r.Before, duck.Year10000), g.words.must(), int64(page), r.Order == ByNewest})
 	if err != nil {
 		return nil, err
 	}
@@ -411,5 +414,5 @@ func (g *grep) readAside(ctx context.Context, c *duck.Conn) error {
 			g.aside = append(g.aside, resident.Aside{No: docNo, Word: i, TF: n, Length: float32(len(tokens)), SaidAt: at.UnixMicro()})
 		}
 		return nil
-	}, g.asked()...)
+	}, append(g.asked(), g.said()...)...)
 }

@@ -87,6 +87,7 @@ type ListRequest struct {
 	Categories []Category
 	Tiers      []Tier
 	States     []State
+	Where      map[string]string // metadata that it has, all of it, as in recall.Query
 	// Standing is current, superseded, expired, forgotten or any; default all but forgotten.
 	Standing     string
 	Since, Until time.Time // of CreatedAt: from Since, before Until
@@ -103,6 +104,7 @@ func (ms *Store) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
 		return nil, fmt.Errorf("list: %w", err)
 	}
 	scopes, _ := ms.scopes.Now().ForReading(r.Agent, r.Scopes)
+	pointers, values := Where(r.Where)
 	var all []*Memory
 	err := ms.file.Read(ctx, "list", func(c *duck.Conn) error {
 		return c.Each(ctx, "memory_list", func(rows *sql.Rows) error {
@@ -111,7 +113,8 @@ func (ms *Store) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
 			return err
 		}, sql.Named("scopes", duck.ListArg(scopes)), sql.Named("categories", duck.ListArg(r.Categories)), sql.Named("tiers", duck.ListArg(r.Tiers)),
 			sql.Named("states", duck.ListArg(r.States)), sql.Named("standing", duck.NullText(r.Standing)), sql.Named("since", duck.NullTime(duck.UTC(r.Since))),
-			sql.Named("until", duck.NullTime(duck.UTC(r.Until))), sql.Named("at", ms.file.Now()), sql.Named("limit", int64(r.Limit)), sql.Named("offset", int64(r.Offset)))
+			sql.Named("until", duck.NullTime(duck.UTC(r.Until))), sql.Named("at", ms.file.Now()), sql.Named("limit", int64(r.Limit)), sql.Named("offset", int64(r.Offset)),
+			sql.Named("pointers", pointers), sql.Named("values", values))
 	})
 	return all, err
 }
@@ -126,5 +129,5 @@ func (r ListRequest) validate() error {
 	if err := fault.Member("standing", cmp.Or(r.Standing, "any"), []string{"current", "superseded", "expired", "forgotten", "any"}); err != nil {
 		return err
 	}
-	return cmp.Or(fault.CheckTexts("scopes", r.Scopes), fault.Members("categories", r.Categories, Categories()), fault.Members("tiers", r.Tiers, Tiers()), fault.Members("states", r.States, States()))
+	return cmp.Or(fault.CheckTexts("scopes", r.Scopes), fault.Members("categories", r.Categories, Categories()), fault.Members("tiers", r.Tiers, Tiers()), fault.Members("states", r.States, States()), CheckWhere(r.Where))
 }

@@ -27,10 +27,10 @@ func openListed(t *testing.T) *engine.Engine {
 	e := enginetest.Open(t, engine.Options{})
 	hour := func(n int) time.Time { return enginetest.Noon.Add(time.Duration(n-10) * time.Hour) }
 	for _, r := range []memory.RememberRequest{
-		{ID: "id_a", Text: "a", CreatedAt: hour(1), Category: memory.Event, Tier: memory.Core, Scope: "user:ines"},
+		{ID: "id_a", Text: "a", CreatedAt: hour(1), Category: memory.Event, Tier: memory.Core, Scope: "user:ines", Extra: map[string]any{"ticket": 4, "from": "log"}},
 		{ID: "id_b", Text: "b", CreatedAt: hour(2), Category: memory.Event, Tier: memory.Peripheral},
 		{ID: "id_c", Text: "c", CreatedAt: hour(3), Category: memory.Case, ValidUntil: enginetest.Noon},
-		{ID: "id_d", Text: "d", CreatedAt: hour(4), Category: memory.Case, State: memory.Pending},
+		{ID: "id_d", Text: "d", CreatedAt: hour(4), Category: memory.Case, State: memory.Pending, Extra: map[string]any{"ticket": "4"}},
 		{ID: "id_f", Text: "f", CreatedAt: hour(6), Category: memory.Profile, State: memory.Archived, Scope: "agent:scout"},
 	} {
 		enginetest.Remember(t, e, r)
@@ -70,6 +70,9 @@ func TestListFilters(t *testing.T) {
 		{"tier", list{Tiers: []memory.Tier{memory.Core}}, "a"},
 		{"state", list{States: []memory.State{memory.Pending}}, "d"},
 		{"states", list{States: []memory.State{memory.Pending, memory.Archived}}, "fd"},
+		{"metadata", list{Where: map[string]string{"ticket": "4"}}, "da"},
+		{"all of it", list{Where: map[string]string{"ticket": "4", "from": "log"}}, "a"},
+		{"metadata that nobody has", list{Where: map[string]string{"ticket": "5"}}, ""},
 		{"since is within", list{Since: enginetest.Noon.Add(-6 * time.Hour)}, "fed"},
 		{"until is without", list{Until: enginetest.Noon.Add(-6 * time.Hour)}, "ca"},
 		{"since and until", list{Since: enginetest.Noon.Add(-7 * time.Hour), Until: enginetest.Noon.Add(-5 * time.Hour)}, "dc"},
@@ -99,7 +102,7 @@ func TestListRefuses(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	for _, r := range []memory.ListRequest{
 		{Limit: -1}, {Limit: 100_001}, {Offset: -1}, {Standing: "lost"}, {Categories: []memory.Category{"fact"}}, {Tiers: []memory.Tier{"hot"}},
-		{States: []memory.State{"lost"}}, {Scopes: []string{"\xff"}},
+		{States: []memory.State{"lost"}}, {Scopes: []string{"\xff"}}, {Where: map[string]string{"": "4"}}, {Where: map[string]string{"ticket": "\xff"}},
 	} {
 		if _, err := e.List(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%+v: %v, want ErrInvalid", r, err)

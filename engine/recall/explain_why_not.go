@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,8 @@ type WhyNot struct {
 	// Stage that kept it out, as in the trace: "filter" before all others, "fusion" when no channel brought it, "" for a hit.
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"` // in words
-	// Filters that it does not pass: kind, scope, conversation, category, tier, time, state, forgotten, superseded, not_yet, tags.
+	// Filters that it does not pass: kind, scope, conversation, category, tier, role, speaker, time, state, forgotten, superseded, not_yet,
+	// tags, metadata.
 	Filters  []string  `json:"filters,omitempty"`
 	Rank     int       `json:"rank,omitempty"`     // among those that no stage but the limit dropped, from 1
 	Position int       `json:"position,omitempty"` // among all candidates by Fused, from 1
@@ -61,6 +63,7 @@ type missed struct {
 	scope                                     string
 	category                                  memory.Category
 	tier                                      memory.Tier
+	role, speaker                             string
 	state                                     memory.State
 	created, begins, invalidated, until, gone time.Time
 }
@@ -72,7 +75,7 @@ func (x *explanation) find(ctx context.Context) (*missed, error) {
 	all, err := duck.List(ctx, x.c, "explain_find", func(rows *sql.Rows, to **missed) error {
 		m := &missed{}
 		*to = m
-		return rows.Scan(&m.docNo, &m.id, &m.kind, &m.scope, duck.TextOf(&m.conversation), duck.TextOf(&m.category), duck.TextOf(&m.tier), &m.created, &m.begins,
+		return rows.Scan(&m.docNo, &m.id, &m.kind, &m.scope, duck.TextOf(&m.conversation), duck.TextOf(&m.category), duck.TextOf(&m.tier), duck.TextOf(&m.role), duck.TextOf(&m.speaker), &m.created, &m.begins,
 			duck.TimeOf(&m.invalidated), duck.TextOf(&m.supersededBy), duck.TimeOf(&m.until), duck.TimeOf(&m.gone), duck.TextOf(&m.reason), duck.TextOf(&m.state))
 	}, sql.Named("id", q.WhyNot), sql.Named("shortest", int32(ids.MinShort)), sql.Named("scopes", duck.ListArg(visible)))
 	if err != nil {
@@ -92,7 +95,7 @@ func (x *explanation) whyNot(ctx context.Context, m *missed) (*WhyNot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.Filters = strings.Fields(outside); len(w.Filters) > 0 {
+	if w.Filters = x.unmarked(m, strings.Fields(outside)); len(w.Filters) > 0 {
 		w.Stage, w.Reason = "filter", x.filtered(m, w.Filters)
 		return w, nil
 	}
@@ -164,6 +167,10 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 			parts = append(parts, fmt.Sprintf("Its category is %s, and only %s asked.", cmp.Or(string(m.category), "none"), was(q.Categories)))
 		case "tier":
 			parts = append(parts, fmt.Sprintf("Its tier is %s, and only %s asked.", cmp.Or(string(m.tier), "none"), was(q.Tiers)))
+		case "role":
+			parts = append(parts, fmt.Sprintf("Its role is %s, and only %s asked.", cmp.Or(m.role, "none"), was(q.Roles)))
+		case "speaker":
+			parts = append(parts, fmt.Sprintf("It was said by %s, and only %s asked.", cmp.Or(m.speaker, "nobody who has a name"), was(q.Speakers)))
 		case "time":
 			parts = append(parts, fmt.Sprintf("It is of %s, outside the time asked%s%s.", minute(m.created), bound(" from ", q.Since), bound(" before ", q.Until)))
 		case "state":
@@ -176,9 +183,31 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 			parts = append(parts, fmt.Sprintf("It begins on %s, and the recall is as of %s.", minute(m.begins), minute(x.at)))
 		case "tags":
 			parts = append(parts, fmt.Sprintf("Its text has not all tags of the question: %s.", strings.Join(x.tags, ", ")))
+		case "metadata":
+			var asked []string
+			for _, key := range slices.Sorted(maps.Keys(q.Where)) {
+				asked = append(asked, key+"="+q.Where[key])
+			}
+			parts = append(parts, fmt.Sprintf("Its metadata has not all that was asked: %s.", strings.Join(asked, ", ")))
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// unmarked says of a document that has not all marks which it lacks.
+func (x *explanation) unmarked(m *missed, filters []string) []string {
+	i := slices.Index(filters, "marks")
+	if i < 0 {
+		return filters
+	}
+	filters = slices.Delete(filters, i, i+1)
+	if x.tagged != nil && !slices.Contains(x.tagged, m.docNo) {
+		filters = append(filters, "tags")
+	}
+	if x.described != nil && !slices.Contains(x.described, m.docNo) {
+		filters = append(filters, "metadata")
+	}
+	return filters
 }
 
 // outOfPool says why no channel brought a document that takes part.

@@ -22,7 +22,8 @@ import (
 func TestWhyNotFilters(t *testing.T) {
 	enginetest.Alone(t)
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, NewID: enginetest.CountedIDs()})
-	crane := enginetest.Remember(t, e, memory.RememberRequest{Text: "The crane is blue", Scope: "project:harbor", Category: memory.Profile, CreatedAt: enginetest.Noon.AddDate(0, -1, 0)})
+	crane := enginetest.Remember(t, e, memory.RememberRequest{Text: "The crane is blue", Scope: "project:harbor", Category: memory.Profile, CreatedAt: enginetest.Noon.AddDate(0, -1, 0),
+		Extra: map[string]any{"ticket": "4"}})
 	later := enginetest.Remember(t, e, memory.RememberRequest{Text: "The crane is green", ValidFrom: enginetest.Noon.AddDate(0, 1, 0)})
 	old := enginetest.Remember(t, e, memory.RememberRequest{Text: "The crane was red", CreatedAt: enginetest.Noon.AddDate(0, -2, 0)})
 	newer, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: old.ID, By: memory.RememberRequest{Text: "The crane was repainted", ValidFrom: enginetest.Noon.AddDate(0, 0, -1)}})
@@ -58,6 +59,12 @@ func TestWhyNotFilters(t *testing.T) {
 		{gone.ID, recall.Query{}, "forgotten", "It was forgotten on 2026-06-15 12:00: a rumour."},
 		{shelved.ID, recall.Query{}, "state", "It is archived, and only what is confirmed takes part."},
 		{crane.ID, recall.Query{Text: "crane proj:harbor env:test"}, "tags", "Its text has not all tags of the question: proj:harbor, env:test."},
+		{crane.ID, recall.Query{Where: map[string]string{"ticket": "5", "from": "log"}}, "metadata", "Its metadata has not all that was asked: from=log, ticket=5."},
+		{crane.ID, recall.Query{Text: "crane proj:harbor", Where: map[string]string{"ticket": "5"}}, "tags metadata", "tags of the question: proj:harbor. Its metadata"},
+		{crane.ID, recall.Query{Text: "crane proj:harbor", Where: map[string]string{"ticket": "4"}}, "tags", "Its text has not"},
+		{turn, recall.Query{Kinds: messages, Roles: []string{"tool", "system"}}, "role", "Its role is user, and only tool, system were asked."},
+		{crane.ID, recall.Query{Kinds: kinds.All(), Roles: []string{"user"}}, "role", "Its role is none, and only user was asked."},
+		{turn, recall.Query{Kinds: messages, Speakers: []string{"Anna"}}, "speaker", "It was said by nobody who has a name, and only Anna was asked."},
 		{gone.ID, recall.Query{Scopes: []string{"user:ines"}, Tiers: []memory.Tier{memory.Core}}, "scope tier forgotten", "Its tier is working"},
 	} {
 		if test.query.Text == "" {

@@ -24,9 +24,10 @@ func TestRecallFilters(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
 	hour := func(n int) time.Time { return enginetest.Noon.Add(time.Duration(n-10) * time.Hour) }
 	for _, r := range []memory.RememberRequest{
-		{ID: "mem_a", Text: "crane a", Category: memory.Event, Tier: memory.Core, CreatedAt: hour(1), Scope: "user:ines"},
-		{ID: "mem_b", Text: "crane b", Category: memory.Case, Tier: memory.Peripheral, CreatedAt: hour(2)},
-		{ID: "mem_c", Text: "crane c", Category: memory.Case, CreatedAt: hour(3), Scope: "agent:scout"},
+		{ID: "mem_a", Text: "crane a", Category: memory.Event, Tier: memory.Core, CreatedAt: hour(1), Scope: "user:ines",
+			Extra: map[string]any{"ticket": "HB-455", "n": 1.5, "open": true, "a/b~c": "odd", "none": nil, "of": map[string]any{"who": "Teo"}}},
+		{ID: "mem_b", Text: "crane b", Category: memory.Case, Tier: memory.Peripheral, CreatedAt: hour(2), Extra: map[string]any{"ticket": "HB-455", "n": "1.5"}},
+		{ID: "mem_c", Text: "crane c", Category: memory.Case, CreatedAt: hour(3), Scope: "agent:scout", Extra: map[string]any{"ticket": "hb-455", "0": "zero"}},
 		{ID: "mem_d", Text: "crane d", Category: memory.Event, CreatedAt: hour(4), ValidFrom: hour(8)},
 		{ID: "mem_e", Text: "crane e", State: memory.Archived}, {ID: "mem_f", Text: "crane f", State: memory.Pending},
 	} {
@@ -35,7 +36,7 @@ func TestRecallFilters(t *testing.T) {
 	for _, name := range []string{"x", "y"} {
 		var say []conversation.Message
 		for i := range 2 {
-			say = append(say, conversation.Message{Text: fmt.Sprint("crane ", name, i), SaidAt: hour(5 + i)})
+			say = append(say, conversation.Message{Text: fmt.Sprint("crane ", name, i), SaidAt: hour(5 + i), Role: []string{"user", "assistant"}[i], Speaker: []string{"Änne Berg", ""}[i]})
 		}
 		enginetest.Append(t, e, conversation.AppendRequest{Conversation: name, Scope: map[string]string{"x": "user:ines", "y": "agent:scout"}[name], Messages: say})
 	}
@@ -70,13 +71,42 @@ func TestRecallFilters(t *testing.T) {
 		{"messages have no category", query{Kinds: both, Categories: []memory.Category{memory.Event}}, "a d"},
 		{"tier", query{Tiers: []memory.Tier{memory.Core, memory.Peripheral}}, "a b"},
 		{"no tier", query{Tiers: []memory.Tier{}}, ""},
+		{"metadata", query{Where: map[string]string{"ticket": "HB-455"}}, "a b"},
+		{"metadata, all of it", query{Where: map[string]string{"ticket": "HB-455", "open": "true"}}, "a"},
+		{"a number as text is a text", query{Where: map[string]string{"n": "1.5"}}, "a b"},
+		{"metadata by a key that is a path elsewhere", query{Where: map[string]string{"a/b~c": "odd"}}, "a"},
+		{"metadata by a key that is an index elsewhere", query{Where: map[string]string{"0": "zero"}}, "c"},
+		{"metadata that is more than a value", query{Where: map[string]string{"of": `{"who":"Teo"}`}}, "a"},
+		{"metadata within metadata has no key of its own", query{Where: map[string]string{"who": "Teo"}}, ""},
+		{"null is no value", query{Where: map[string]string{"none": "null"}}, ""},
+		{"nor is nothing", query{Where: map[string]string{"none": ""}}, ""},
+		{"no metadata is no restriction", query{Where: map[string]string{}}, "a b c d"},
+		{"messages have no metadata", query{Kinds: both, Where: map[string]string{"ticket": "HB-455"}}, "a b"},
+		{"metadata and a filter", query{Where: map[string]string{"ticket": "HB-455"}, Tiers: []memory.Tier{memory.Core}}, "a"},
+		{"role", query{Kinds: messages, Roles: []string{"user"}}, "x0 y0"},
+		{"roles", query{Kinds: messages, Roles: []string{"user", "assistant"}}, "x0 x1 y0 y1"},
+		{"a role that nobody has", query{Kinds: messages, Roles: []string{"tool"}}, ""},
+		{"no role", query{Kinds: both, Roles: []string{}}, ""},
+		{"memories have no role", query{Kinds: both, Roles: []string{"assistant"}}, "x1 y1"},
+		{"speaker, in any case", query{Kinds: messages, Speakers: []string{"äNNE bERG"}}, "x0 y0"},
+		{"a speaker is the whole name", query{Kinds: messages, Speakers: []string{"Berg"}}, ""},
+		{"speakers", query{Kinds: both, Speakers: []string{"Teo", "Änne Berg"}}, "x0 y0"},
+		{"no speaker", query{Kinds: both, Speakers: []string{}}, ""},
+		{"speaker and role", query{Kinds: messages, Speakers: []string{"Änne Berg"}, Roles: []string{"assistant"}}, ""},
+		{"speaker and conversation", query{Kinds: messages, Speakers: []string{"Änne Berg"}, Conversations: []string{"x"}}, "x0"},
 		{"since is within", query{Kinds: both, Since: hour(4)}, "d x0 x1 y0 y1"},
 		{"until is without", query{Kinds: both, Until: hour(5)}, "a b c d"},
 		{"since and until", query{Kinds: both, Since: hour(2), Until: hour(6)}, "b c d x0 y0"},
 		{"as of, when d is not true yet", query{Kinds: both, AsOf: hour(5)}, "a b c x0 y0"},
 		{"as of a time before all", query{Kinds: both, AsOf: hour(0)}, ""},
 	} {
-		for _, mode := range recall.Modes() {
+		for _, mode := range append(recall.Modes(), "by the file") {
+			enginetest.Index(e).AskFile(mode == "by the file")
+			if mode == "by the file" {
+				mode = recall.LexicalMode
+			} else if ready, err := enginetest.Index(e).AwaitResident(t.Context()); !ready || err != nil {
+				t.Fatal(ready, err)
+			}
 			test.query.Text, test.query.Mode, test.query.Weights, test.query.Limit = "crane", mode, enginetest.PlainWeights(), 100
 			result, err := e.Recall(t.Context(), test.query)
 			var got []string
@@ -100,6 +130,14 @@ func TestRecallFilters(t *testing.T) {
 		{query{Text: "crane", Scopes: []string{"\xff"}}, engine.ErrInvalid, "scopes"},
 		{query{Text: "crane", Conversations: []string{"nowhere"}}, engine.ErrNotFound, "nowhere"},
 		{query{Text: "crane", Conversations: []string{"x"}, Agent: "scout"}, engine.ErrNotFound, `"x"`},
+		{query{Text: "crane", Kinds: messages, Roles: []string{"pilot"}}, engine.ErrInvalid, `roles is "pilot"; allowed: user, assistant, system, tool`},
+		{query{Text: "crane", Roles: []string{"user"}}, engine.ErrInvalid, `roles is "user"; allowed: nothing unless messages are asked for`},
+		{query{Text: "crane", Speakers: []string{"Anna"}}, engine.ErrInvalid, `speakers is "Anna"; allowed: nothing unless messages are asked for`},
+		{query{Text: "crane", Kinds: messages, Speakers: []string{" "}}, engine.ErrInvalid, `speakers is ""; allowed: names of speakers`},
+		{query{Text: "crane", Kinds: messages, Speakers: []string{"\xff"}}, engine.ErrInvalid, "valid UTF-8"},
+		{query{Text: "crane", Kinds: messages, Where: map[string]string{"ticket": "4"}}, engine.ErrInvalid, `where is "ticket"; allowed: nothing unless memories are asked for`},
+		{query{Text: "crane", Where: map[string]string{"": "4"}}, engine.ErrInvalid, `where is ""; allowed: a key and its value`},
+		{query{Text: "crane", Where: map[string]string{"ticket": "4\x00"}}, engine.ErrInvalid, "without NUL"},
 		{query{Text: "\xff"}, engine.ErrInvalid, "text"},
 		{query{}, engine.ErrInvalid, "a question"},
 		{query{Text: " \n"}, engine.ErrInvalid, "a question"},

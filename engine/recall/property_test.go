@@ -153,7 +153,7 @@ func candidatesOf(t *testing.T, e *engine.Engine, q recall.Query) []recall.Candi
 // signalsOf is what a candidate has before the stages after fusion, as numbers; one that is not known is -1.
 func signalsOf(v recall.Candidate) map[string]float64 {
 	numbers := map[string]float64{"tells": v.Tells, "fused": v.Fused, "asks": *flag(v.Asks), "wishes": *flag(v.Wishes)}
-	for name, p := range map[string]*float64{"cosine": v.Cosine, "near cosine": v.NearCosine, "BM25": v.Raw, "vector": v.VectorScore, "lexical": v.LexicalScore,
+	for name, p := range map[string]*float64{"cosine": v.Cosine, "near cosine": v.NearCosine, "BM25": v.Raw, "met": v.Met, "vector": v.VectorScore, "lexical": v.LexicalScore,
 		"date": v.DateScore, "speaker": v.SpeakerScore, "reply": v.ReplyScore, "answered": v.AnsweredScore} {
 		numbers[name] = -1
 		if p != nil {

@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,12 @@ type Query struct {
 	Conversations []string // names or ids
 	Categories    []memory.Category
 	Tiers         []memory.Tier
-	Since, Until  time.Time // of the document's own time: from Since, before Until
+	// Roles and Speakers are who said a message, the speakers in any case of letters; what is no message said by one of them takes no part.
+	Roles, Speakers []string
+	// Where names metadata that a memory has, keys of its Extra with their values, all of them. A value is compared as text, exactly: of a text what
+	// it says, of anything else how JSON writes it, and null is none. What is no memory has none.
+	Where        map[string]string
+	Since, Until time.Time // of the document's own time: from Since, before Until
 	// AsOf recalls what was true then, superseded memories included; messages said by then. Default now.
 	AsOf time.Time
 	// Limit of the hits, 1 to 1000. Default 10.
@@ -117,6 +123,9 @@ func (q Query) validate() error {
 	if len(q.Text) > MaxQuery {
 		return fault.Invalid("text", fmt.Sprintf("%d bytes long", len(q.Text)), fmt.Sprintf("at most %d", MaxQuery))
 	}
+	if err := q.validateMarks(); err != nil {
+		return err
+	}
 	if q.Mode != "" {
 		if err := fault.Member("mode", q.Mode, Modes()); err != nil {
 			return err
@@ -131,6 +140,26 @@ func (q Query) validate() error {
 		fault.CheckTexts("conversations", q.Conversations), fault.Members("categories", q.Categories, memory.Categories()),
 		fault.Members("tiers", q.Tiers, memory.Tiers()), fault.Member("level", q.Level, memory.Levels()), fault.CheckText("weight_set", q.WeightSet),
 		fault.CheckText("why_not", q.WhyNot), fault.CheckTime("since", q.Since), fault.CheckTime("until", q.Until), fault.CheckTime("as_of", q.AsOf))
+}
+
+// validateMarks checks who said it, and the metadata. What only some kinds have must not be asked of others alone.
+func (q Query) validateMarks() error {
+	if err := cmp.Or(fault.Members("roles", q.Roles, kinds.Roles()), fault.CheckTexts("speakers", q.Speakers)); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(q.Speakers, func(name string) bool { return strings.TrimSpace(name) == "" }) {
+		return fault.Invalid("speakers", "", "names of speakers")
+	}
+	const messages, memories = "nothing unless messages are asked for", "nothing unless memories are asked for"
+	switch {
+	case len(q.Roles) > 0 && !slices.Contains(q.Kinds, kinds.Message):
+		return fault.Invalid("roles", strings.Join(q.Roles, ", "), messages)
+	case len(q.Speakers) > 0 && !slices.Contains(q.Kinds, kinds.Message):
+		return fault.Invalid("speakers", strings.Join(q.Speakers, ", "), messages)
+	case len(q.Where) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
+		return fault.Invalid("where", strings.Join(slices.Sorted(maps.Keys(q.Where)), ", "), memories)
+	}
+	return memory.CheckWhere(q.Where)
 }
 
 // mode settles the mode: tags are lexical, and without a model so is everything that names no mode.

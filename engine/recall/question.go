@@ -16,6 +16,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/text/dates"
@@ -153,22 +154,24 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 	if err := weigh(ctx, c, r.weights); err != nil {
 		return err
 	}
-	if len(r.tags) > 0 {
+	if err := r.mark(ctx, c); err != nil {
+		return err
+	}
+	marked := r.marked()
+	if marked != nil {
 		duck.Kept[recallTables](c).filled = true
-		if err := r.findTagged(ctx, c); err != nil {
-			return err
-		}
-		rows := make([][]driver.Value, len(r.tagged))
-		for i, no := range r.tagged {
+		rows := make([][]driver.Value, len(marked))
+		for i, no := range marked {
 			rows[i] = []driver.Value{no}
 		}
-		if err := c.AppendTemp("tagged", rows...); err != nil {
+		if err := c.AppendTemp("marked", rows...); err != nil {
 			return err
 		}
 	}
 	return c.AppendTemp("asking", []driver.Value{
 		r.at, duck.OrTime(duck.UTC(q.AsOf), duck.Year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)),
-		duck.FilterArg(q.Kinds), duck.FilterArg(r.scopes), duck.FilterArg(r.conversations), duck.FilterArg(q.Categories), duck.FilterArg(q.Tiers), len(r.tags) > 0, false,
+		duck.FilterArg(q.Kinds), duck.FilterArg(r.scopes), duck.FilterArg(r.conversations), duck.FilterArg(q.Categories), duck.FilterArg(q.Tiers),
+		duck.FilterArg(q.Roles), duck.FilterArg(lowered(q.Speakers)), marked != nil, false,
 		duck.OrTime(duck.UTC(q.Since), duck.Year1), duck.OrTime(duck.UTC(q.Until), duck.Year10000), append([]string{}, r.question.words...), froms, untils,
 	})
 }
@@ -190,21 +193,52 @@ func (r *recall) periods() (froms, untils []time.Time) {
 	return froms, untils
 }
 
-// findTagged finds the documents that have the tags of the question, where it has any.
-func (r *recall) findTagged(ctx context.Context, c *duck.Conn) error {
-	if len(r.tags) == 0 || r.tagged != nil {
-		return nil
+// mark finds the documents that have the tags of the question and the metadata asked, where there are any. Both are looked up in the file, once,
+// whoever finds the candidates.
+func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
+	if len(r.tags) > 0 && r.tagged == nil {
+		tagged, err := duck.Column[int32](ctx, c, "recall_tagged", sql.Named("tags", lowered(r.tags)))
+		if r.tagged = append([]int32{}, tagged...); err != nil {
+			return err
+		}
 	}
-	tagged, err := duck.Column[int32](ctx, c, "recall_tagged", sql.Named("tags", lowered(r.tags)))
-	r.tagged = append([]int32{}, tagged...)
-	return err
+	if len(r.query.Where) > 0 && r.described == nil {
+		start := time.Now()
+		pointers, values := memory.Where(r.query.Where)
+		described, err := duck.Column[int32](ctx, c, "recall_described", sql.Named("pointers", pointers), sql.Named("values", values))
+		if r.described = append([]int32{}, described...); err != nil {
+			return err
+		}
+		r.result.Trace.Stages = append(r.result.Trace.Stages, Stage{Name: "metadata", After: len(r.described), Duration: time.Since(start)})
+	}
+	return nil
 }
 
-// lowered gives tags as the statement compares them: in lower case.
-func lowered(tags []string) []string {
-	lower := make([]string, len(tags))
-	for i, tag := range tags {
-		lower[i] = strings.ToLower(tag)
+// marked gives the documents that mark found, ascending; nil: neither tags nor metadata are asked.
+func (r *recall) marked() []int32 {
+	switch {
+	case r.described == nil:
+		return r.tagged
+	case r.tagged == nil:
+		return r.described
+	}
+	both := []int32{}
+	for _, no := range r.described {
+		if _, found := slices.BinarySearch(r.tagged, no); found {
+			both = append(both, no)
+		}
+	}
+	return both
+}
+
+// lowered gives texts as statements compare them: in lower case. Nil stays nil.
+func lowered(list []string) []string {
+	if list == nil {
+		return nil
+	}
+	lower := make([]string, len(list))
+	for i, text := range list {
+		lower[i] = strings.ToLower(text)
 	}
 	return lower
 }
@@ -229,7 +263,7 @@ func (r *recall) count(ctx context.Context, c *duck.Conn) error {
 		}
 	}
 	q.counted = slices.Clone(q.asked)
-	if err := r.findTagged(ctx, c); err != nil {
+	if err := r.mark(ctx, c); err != nil {
 		return err
 	}
 	documents, population, ok := r.countResident()
@@ -379,12 +413,12 @@ func scanFound(rows *sql.Rows, f *resident.Found) error {
 	numbers := []struct {
 		is   sql.NullFloat64
 		into *float64
-	}{{into: &f.Cosine}, {into: &f.NearCosine}, {into: &f.Raw}, {into: &f.Use.Importance}, {into: &f.Use.Confidence}}
+	}{{into: &f.Cosine}, {into: &f.NearCosine}, {into: &f.Raw}, {into: &f.Met}, {into: &f.Use.Importance}, {into: &f.Use.Confidence}}
 	var accesses sql.NullInt32
 	err := rows.Scan(&f.No, &f.SessionNo, &f.Place, duck.TextOf(&f.Conversation), duck.TextOf(&f.Speaker), duck.TextOf(&f.Role), &f.Wishes, &f.Asks, &f.EndsAsking, &f.Tells, &f.Kind, duck.TextOf(&f.Tier),
 		&times[0].is, &times[1].is, &times[2].is, &f.Characters, &f.Noise,
-		&numbers[3].is, &numbers[4].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType),
-		&numbers[0].is, &numbers[1].is, &numbers[2].is)
+		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType),
+		&numbers[0].is, &numbers[1].is, &numbers[2].is, &numbers[3].is)
 	for _, t := range times {
 		if *t.into = t.is.Int64; !t.is.Valid {
 			*t.into = resident.Never

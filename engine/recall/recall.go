@@ -45,6 +45,7 @@ type recall struct {
 	question      question
 	tags          []string
 	tagged        []int32 // documents that have them, once these were looked for
+	described     []int32 // memories that have the metadata asked, likewise
 	at            time.Time
 	rarity        *resident.Rarity // nil: counted in the file
 	asksFile      bool             // the question stands in the connection's tables

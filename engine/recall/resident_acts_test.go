@@ -36,6 +36,7 @@ func (s *residentSimulation) acts() map[string]func(context.Context) error {
 func (s *residentSimulation) request() memory.RememberRequest {
 	r := memory.RememberRequest{Text: s.words(12), Scope: []string{"global", "user:ines", ""}[s.rng.IntN(3)], Category: s.category(), Tier: s.tier(),
 		ValidFrom: s.moment(), ValidUntil: s.moment(), TemporalType: []string{"", "dynamic", "static"}[s.rng.IntN(3)]}
+	r.Extra = randomExtra(s.rng)
 	if s.rng.IntN(2) == 0 {
 		r.SourceSession = fmt.Sprint("noted ", s.rng.IntN(4))
 	}

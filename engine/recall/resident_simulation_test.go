@@ -182,6 +182,7 @@ func (s *residentSimulation) question() recall.Query {
 	if s.rng.IntN(3) == 0 {
 		q.Kinds = [][]kinds.Kind{{kinds.Summary}, {kinds.Memory, kinds.Summary}}[s.rng.IntN(2)]
 	}
+	narrow(s.rng, &q)
 	known := s.ids("SELECT name FROM conversations WHERE name IS NOT NULL")
 	if slices.ContainsFunc(q.Conversations, func(name string) bool { return !slices.Contains(known, name) }) {
 		q.Conversations = nil

@@ -57,6 +57,7 @@ type Candidate struct {
 	Cosine       *float64   `json:"cosine,omitempty"`        // of query and document, -1 to 1
 	NearCosine   *float64   `json:"near_cosine,omitempty"`   // with its neighbours
 	Raw          *float64   `json:"bm25,omitempty"`          // with its neighbours; natural logarithm
+	Met          *float64   `json:"met,omitempty"`           // share of the question's words there, by rarity, with its neighbours
 	VectorScore  *float64   `json:"vector_score,omitempty"`  // normalised as the weights say
 	LexicalScore *float64   `json:"lexical_score,omitempty"` // likewise
 	DateScore    *float64   `json:"date_score,omitempty"`    // how well it fits the date in the query; nil: the query has none

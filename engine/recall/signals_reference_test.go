@@ -15,7 +15,7 @@ func (r *reckoning) score(candidates []*told) map[string]recall.Candidate {
 	made, relevance := map[*told]*recall.Candidate{}, map[*told]float64{}
 	bestVector, bestLexical := 0.0, 0.0
 	for _, d := range candidates {
-		v := &recall.Candidate{ID: d.id, Raw: r.raw(d), Tells: d.tells, Asks: d.endsAsking, Wishes: d.wishes, DateScore: r.date(d)}
+		v := &recall.Candidate{ID: d.id, Raw: r.raw(d), Met: r.met(d), Tells: d.tells, Asks: d.endsAsking, Wishes: d.wishes, DateScore: r.date(d)}
 		if r.cosine != nil {
 			v.Cosine, v.NearCosine = enginetest.Pointer(r.cosine[d]), enginetest.Pointer(r.nearCosine(d))
 			bestVector = max(bestVector, *v.NearCosine)
@@ -161,6 +161,22 @@ func (r *reckoning) raw(d *told) *float64 {
 		return nil
 	}
 	return &sum
+}
+
+// met is how much of the question's rarity stands in a document and around it; nil: there are no words.
+func (r *reckoning) met(d *told) *float64 {
+	all, sum := 0.0, 0.0
+	for _, w := range r.asked {
+		tf := 0.0
+		for other, share := range r.around(d) {
+			tf += share * r.frequency(w, other)
+		}
+		all, sum = all+w.idf[d.kind], sum+w.idf[d.kind]*min(tf, 1)
+	}
+	if all == 0 {
+		return nil
+	}
+	return enginetest.Pointer(sum / all)
 }
 
 func (r *reckoning) nearCosine(d *told) float64 {

@@ -5,6 +5,10 @@
 CREATE OR REPLACE MACRO words(query) AS
     list_distinct(list_filter(regexp_split_to_array(strip_accents(lower(query)), '[^\p{L}\p{N}]+'), lambda w: w <> ''));
 
+-- Whether metadata, a JSON object or nothing, has all these values, read as text, at these JSON pointers. A null is no value.
+CREATE OR REPLACE MACRO has_metadata(metadata, pointers, wanted) AS
+    list_filter(list_zip(pointers, wanted), lambda asked: json_extract_string(metadata, asked[1]) IS DISTINCT FROM asked[2]) = [];
+
 -- What terms and surfaces are found by.
 CREATE OR REPLACE MACRO word_hash(word) AS md5_number_lower(word);
 

@@ -3,7 +3,7 @@
 
 -- name: grep_tables
 CREATE OR REPLACE TEMP TABLE grep_asked (
-    everywhere BOOLEAN, conversations VARCHAR[], kinds VARCHAR[], memories BOOLEAN, scopes VARCHAR[], asked_at TIMESTAMP, since TIMESTAMP,
+    everywhere BOOLEAN, conversations VARCHAR[], kinds VARCHAR[], memories BOOLEAN, scopes VARCHAR[], roles VARCHAR[], speakers VARCHAR[], asked_at TIMESTAMP, since TIMESTAMP,
     until TIMESTAMP, must BIGINT, most BIGINT, newest BOOLEAN);
 -- A word of the pattern has a number, which is its bit in a mask. It may be the year, the month or the day of a date: each message is
 -- indexed with its own, which it does not say.
@@ -33,17 +33,19 @@ WITH asked AS MATERIALIZED (
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.created_at
     FROM (
-        SELECT doc_no, kind, length, created_at, live
+        SELECT doc_no, kind, length, created_at, live, role, speaker
         FROM documents
         SEMI JOIN (SELECT unnest(conversations) AS conversation_id FROM temp.main.grep_asked WHERE NOT everywhere) AS c USING (conversation_id)
         UNION ALL
-        SELECT doc_no, kind, length, created_at, live
+        SELECT doc_no, kind, length, created_at, live, role, speaker
         FROM documents
         SEMI JOIN (FROM temp.main.grep_asked WHERE everywhere) ON true
     ) AS d
     SEMI JOIN (SELECT unnest(kinds)::document_kind AS kind FROM temp.main.grep_asked) AS k USING (kind)
     CROSS JOIN temp.main.grep_asked AS q
     WHERE d.live AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
+      AND (list_contains(q.roles, '*') OR list_contains(q.roles, d.role))
+      AND (list_contains(q.speakers, '*') OR list_contains(q.speakers, lower(d.speaker)))
     UNION ALL
     SELECT d.doc_no, d.kind, d.length, d.created_at
     FROM (FROM documents SEMI JOIN (FROM temp.main.grep_asked WHERE memories) ON true) AS d
@@ -148,6 +150,8 @@ WITH aside AS MATERIALIZED (
     FROM messages
     WHERE set_aside IN ('heartbeat', 'event') AND conversation_id = ANY ($conversations::VARCHAR[])
       AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
+      AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], role))
+      AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(speaker)))
 )
 SELECT a.doc_no, a.said_at, concat_ws(chr(10), a.said, p.given)
 FROM aside AS a
@@ -180,6 +184,8 @@ SELECT doc_no, said_at
 FROM messages
 WHERE doc_no BETWEEN $from AND $to AND conversation_id = ANY ($conversations::VARCHAR[])
   AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
+  AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], role))
+  AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(speaker)))
   AND (regexp_matches(text, $pattern) OR regexp_matches(caption, $pattern))
 ORDER BY said_at DESC, doc_no DESC
 LIMIT $limit OFFSET $skip;
@@ -191,6 +197,8 @@ FROM parts AS p
 JOIN messages AS m ON m.conversation_id = p.conversation_id AND m.seq = p.seq
 WHERE m.doc_no BETWEEN $from AND $to AND m.conversation_id = ANY ($conversations::VARCHAR[])
   AND m.said_at >= $since::TIMESTAMP AND m.said_at < $until::TIMESTAMP
+  AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], m.role))
+  AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(m.speaker)))
   AND p.kind IN ('tool'::part_kind, 'file'::part_kind)
   AND (regexp_matches(p.tool, $pattern) OR regexp_matches(p.input, $pattern) OR regexp_matches(p.output, $pattern) OR regexp_matches(p.file_name, $pattern)
     OR regexp_matches(p.text, $pattern))

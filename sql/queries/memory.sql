@@ -29,6 +29,7 @@ WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
   AND CASE $standing::VARCHAR WHEN 'any' THEN true ELSE coalesce(standing = $standing::VARCHAR, standing <> 'forgotten') END
   AND ($since::TIMESTAMP IS NULL OR created_at >= $since::TIMESTAMP)
   AND ($until::TIMESTAMP IS NULL OR created_at < $until::TIMESTAMP)
+  AND has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[])
 ORDER BY created_at DESC, id DESC
 LIMIT $limit OFFSET $offset;
 

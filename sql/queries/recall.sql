@@ -9,7 +9,7 @@
 CREATE OR REPLACE TEMP TABLE weighing AS SELECT unnest(NULL::weights) LIMIT 0;
 CREATE OR REPLACE TEMP TABLE asking (
     asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT,
-    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], tagged BOOLEAN, fts BOOLEAN,
+    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], roles VARCHAR[], speakers VARCHAR[], marked BOOLEAN, fts BOOLEAN,
     since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
 -- What the index is asked: word counts the words of the question, share is what a term adds to the frequency of its word: 1 for
 -- the word itself, less for a related one, 0 for one that is only counted.
@@ -17,7 +17,8 @@ CREATE OR REPLACE TEMP TABLE asked_terms (word INTEGER, term VARCHAR, share DOUB
 -- The question's vector, or an empty list; whether words are asked too; and the cosine that random text reaches, 0 where nobody knows it.
 CREATE OR REPLACE TEMP TABLE asked_vector (v FLOAT[], by_words BOOLEAN, chance DOUBLE);
 CREATE OR REPLACE TEMP TABLE word_rarity (word INTEGER, kind document_kind, documents BIGINT, population BIGINT, idf DOUBLE, average_length DOUBLE);
-CREATE OR REPLACE TEMP TABLE tagged (doc_no INTEGER);
+-- Documents that have all tags and all metadata that are asked, where any are.
+CREATE OR REPLACE TEMP TABLE marked (doc_no INTEGER);
 CREATE OR REPLACE TEMP TABLE fts_hits (word INTEGER, kind document_kind, doc_no INTEGER, tf DOUBLE);
 
 -- name: recall_clear
@@ -29,7 +30,7 @@ DELETE FROM temp.main.word_rarity;
 
 -- name: recall_clear_rest
 -- Forgets what only some recalls fill.
-DELETE FROM temp.main.tagged;
+DELETE FROM temp.main.marked;
 DELETE FROM temp.main.fts_hits;
 
 -- name: recall_conversations
@@ -55,7 +56,12 @@ SELECT doc_no FROM memories WHERE list_filter($tags::VARCHAR[], lambda tag: NOT 
 UNION ALL
 SELECT doc_no FROM messages WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []
 UNION ALL
-SELECT doc_no FROM summaries WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = [];
+SELECT doc_no FROM summaries WHERE list_filter($tags::VARCHAR[], lambda tag: NOT contains(lower(text), tag)) = []
+ORDER BY doc_no;
+
+-- name: recall_described
+-- Memories whose metadata has all these values, read as text, at these JSON pointers.
+SELECT doc_no FROM memories WHERE has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[]) ORDER BY doc_no;
 
 -- name: recall_clear_terms
 -- Asks no words after all.

@@ -25,11 +25,13 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
       AND (list_contains(q.categories, '*') OR list_contains(q.categories, d.category))
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
+      AND (list_contains(q.roles, '*') OR list_contains(q.roles, d.role))
+      AND (list_contains(q.speakers, '*') OR list_contains(q.speakers, lower(d.speaker)))
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
       AND CASE d.kind WHEN 'memory'::document_kind
               THEN d.valid_from <= CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
               ELSE d.created_at <= q.said_by END
-      AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
+      AND (NOT q.marked OR d.doc_no IN (FROM temp.main.marked))
 ),
 
 few AS MATERIALIZED (SELECT true AS are_few FROM eligible HAVING count(*) BETWEEN 1 AND 5000),
@@ -99,11 +101,13 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
       AND (list_contains(q.categories, '*') OR list_contains(q.categories, d.category))
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
+      AND (list_contains(q.roles, '*') OR list_contains(q.roles, d.role))
+      AND (list_contains(q.speakers, '*') OR list_contains(q.speakers, lower(d.speaker)))
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
       AND CASE d.kind WHEN 'memory'::document_kind
               THEN d.valid_from <= CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
               ELSE d.created_at <= q.said_by END
-      AND (NOT q.tagged OR d.doc_no IN (FROM temp.main.tagged))
+      AND (NOT q.marked OR d.doc_no IN (FROM temp.main.marked))
 ),
 
 -- The channels.
@@ -205,18 +209,26 @@ words AS (
     GROUP BY a.doc_no, h.word, h.idf, h.average_length
 ),
 lexical AS (
-    SELECT b.doc_no, sum(bm25(t.idf, t.tf, b.length, t.average_length * (1 + (2 * w.near + 2 * w.far) * b.shortness), w.k1, w.b)) AS raw
+    SELECT b.doc_no, sum(bm25(t.idf, t.tf, b.length, t.average_length * (1 + (2 * w.near + 2 * w.far) * b.shortness), w.k1, w.b)) AS raw,
+        sum(t.idf * least(t.tf, 1)) AS met
     FROM words AS t
     JOIN blended AS b USING (doc_no)
     CROSS JOIN temp.main.weighing AS w
     GROUP BY b.doc_no
+),
+rarities AS (  -- of all words that are looked up
+    SELECT r.kind, sum(r.idf) AS idf
+    FROM temp.main.word_rarity AS r
+    SEMI JOIN (SELECT word FROM temp.main.asked_terms WHERE share > 0) AS a USING (word)
+    GROUP BY r.kind
 )
 SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, coalesce(d.wishes, false), d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
     m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
-    b.cosine::DOUBLE, b.near_cosine, l.raw
+    b.cosine::DOUBLE, b.near_cosine, l.raw, CASE WHEN r.idf > 0 THEN coalesce(l.met, 0) / r.idf END
 FROM candidates AS c
 JOIN documents AS d USING (doc_no)
 JOIN blended AS b USING (doc_no)
 LEFT JOIN memories AS m ON m.id = d.owner_id
-LEFT JOIN lexical AS l USING (doc_no);
+LEFT JOIN lexical AS l USING (doc_no)
+LEFT JOIN rarities AS r ON r.kind = c.kind;

@@ -16,10 +16,11 @@ const Always = math.MaxInt64
 type Filter struct {
 	Kinds                                    []kinds.Kind
 	Scopes, Conversations, Categories, Tiers []string
-	Since, Until                             int64 // from Since (Never: no bound), before Until (Always)
+	Roles, Speakers                          []string // speakers in lower case
+	Since, Until                             int64    // from Since (Never: no bound), before Until (Always)
 	AskedAt                                  int64
 	SaidBy                                   int64   // Always: what is dated later than the question takes part as well
-	Tagged                                   []int32 // numbers of documents
+	Marked                                   []int32 // numbers of documents: who has the tags and the metadata that are asked
 	Hidden                                   bool    // what is not to be recalled takes part too
 }
 
@@ -41,10 +42,35 @@ func (n *names) set(texts []string) set {
 
 func (s *set) has(no uint32) bool { return s.any || s.numbers.Contains(no) }
 
+// spoken gives the numbers of speakers by their names in lower case.
+func (x *Index) spoken(folded []string) set {
+	s := set{any: folded == nil}
+	if !s.any {
+		for no, name := range x.speakers {
+			if slices.Contains(folded, name) {
+				s.numbers.Set(no)
+			}
+		}
+	}
+	return s
+}
+
+// spokenAs gives the numbers of roles.
+func spokenAs(names []string) set {
+	s := set{any: names == nil}
+	for no, role := range roles {
+		if no != 0 && slices.Contains(names, role) {
+			s.numbers.Set(uint32(no))
+		}
+	}
+	return s
+}
+
 // eligible gives the slots that take part.
 func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 	var found bitmap.Bitmap
 	scopes, categories, tiers := x.names.set(f.Scopes), x.names.set(f.Categories), x.names.set(f.Tiers)
+	as, by := spokenAs(f.Roles), x.spoken(f.Speakers)
 	var asked [3]bool
 	for _, k := range f.Kinds {
 		asked[kindNo(k)] = true
@@ -56,12 +82,12 @@ func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 	}
 	takesPart := func(slot uint32) bool {
 		c := &x.columns[slot]
-		return asked[c.kind] && scopes.has(c.scope) && categories.has(c.category) && tiers.has(c.tier) && (anyTime && x.plain.Contains(slot) || c.at(f))
+		return asked[c.kind] && scopes.has(c.scope) && categories.has(c.category) && tiers.has(c.tier) && as.has(uint32(c.role)) && by.has(c.speaker) && (anyTime && x.plain.Contains(slot) || c.at(f))
 	}
 	switch {
-	case f.Tagged != nil:
+	case f.Marked != nil:
 		conversations := x.names.set(f.Conversations)
-		for _, no := range f.Tagged {
+		for _, no := range f.Marked {
 			slot, known := x.slotOf(no)
 			if known && x.live.Contains(uint32(slot)) && conversations.has(x.columns[slot].conversation) && takesPart(uint32(slot)) {
 				found.Set(uint32(slot))
@@ -76,7 +102,7 @@ func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 				}
 			}
 		})
-	case anyTime && allKinds && scopes.any && categories.any && tiers.any:
+	case anyTime && allKinds && scopes.any && categories.any && tiers.any && as.any && by.any:
 		found = slices.Clone(x.plain)
 		rest := slices.Clone(x.live)
 		rest.AndNot(x.plain)

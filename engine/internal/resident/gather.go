@@ -52,6 +52,8 @@ type Found struct {
 	Cosine                float64 // own
 	NearCosine            float64 // with the neighbours
 	Raw                   float64 // BM25, with the neighbours
+	// Met is the share of the question's words that stand there, by their rarity, with the neighbours: 0 to 1. NaN: no words were asked.
+	Met float64
 }
 
 // How many vectors are looked at closely: where no more take part all of them, else those whose sketches are most like the question.
@@ -435,10 +437,11 @@ func (g *gathering) describe() []Found {
 	}
 	found := make([]Found, 0, len(g.candidates))
 	var words []sum
+	asked := q.rarities()
 	for _, slot := range g.candidates {
 		c := &g.columns[slot]
 		f := Found{No: c.no, SessionNo: c.session, Place: c.place, Conversation: g.names.texts[c.conversation], Speaker: g.names.texts[c.speaker], Role: roles[c.role],
-			Wishes: c.wishes, Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(),
+			Wishes: c.wishes, Asks: c.asks, EndsAsking: c.endsAsking, Tells: c.tells, Cosine: math.NaN(), NearCosine: math.NaN(), Raw: math.NaN(), Met: math.NaN(),
 			Kind: allKinds[c.kind], Tier: g.names.texts[c.tier], CreatedAt: c.created, ValidFrom: c.validFrom, Characters: c.characters, Noise: c.noise,
 			Use: g.uses[c.use]}
 		words = words[:0]
@@ -473,15 +476,35 @@ func (g *gathering) describe() []Found {
 		if shares > 0 {
 			f.NearCosine = near / shares
 		}
+		met := 0.
 		for i, w := range words {
 			if i == 0 {
 				f.Raw = 0
 			}
-			f.Raw += bm25(q.Rarity.IDF(w.word, w.kind), w.tf, length, q.Rarity.average[w.kind]*wide, q.K1, q.B)
+			idf := q.Rarity.IDF(w.word, w.kind)
+			f.Raw += bm25(idf, w.tf, length, q.Rarity.average[w.kind]*wide, q.K1, q.B)
+			met += idf * min(w.tf, 1)
+		}
+		if all := asked[c.kind]; all > 0 {
+			f.Met = met / all
 		}
 		found = append(found, f)
 	}
 	return found
+}
+
+// rarities is what the rarities of all words that are looked up add up to, in each kind.
+func (q *Question) rarities() (all [3]float64) {
+	seen := map[int]bool{}
+	for _, t := range q.Terms {
+		if t.Share > 0 && !seen[t.Word] {
+			seen[t.Word] = true
+			for kind := range all {
+				all[kind] += q.Rarity.IDF(t.Word, uint8(kind))
+			}
+		}
+	}
+	return all
 }
 
 // Alike is two documents of a list, by their places in it from 1.

@@ -3,6 +3,7 @@ package resident
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kelindar/bitmap"
@@ -58,6 +59,7 @@ type Index struct {
 	dead    int
 
 	names         names              // of scopes, conversations, categories, tiers and speakers
+	speakers      map[uint32]string  // in lower case, by number
 	conversations map[uint32][]int32 // slots in their order, by the name of the conversation
 	sessions      map[int32][]int32  // slots of sessions with more than one document, by the session's number
 	kinds         [3]total
@@ -98,7 +100,7 @@ type posting struct {
 
 // New gives an empty index for vectors of so many dimensions; 0: for none.
 func New(dims int) *Index {
-	return &Index{names: names{numbers: map[string]uint32{"": 0}, texts: []string{""}}, conversations: map[uint32][]int32{},
+	return &Index{names: names{numbers: map[string]uint32{"": 0}, texts: []string{""}}, speakers: map[uint32]string{}, conversations: map[uint32][]int32{},
 		sessions: map[int32][]int32{}, uses: []Use{Unused}, terms: map[uint64]int32{}, vectors: vectors{dims: dims, words: sketchWords(dims)}}
 }
 
@@ -190,6 +192,9 @@ func (x *Index) put(d *Document, words *Words, vector []float32) {
 	x.slots[d.No] = slot + 1
 	x.columns = append(x.columns, column{kind: kindNo(d.Kind), no: d.No, session: d.SessionNo, place: d.Place,
 		conversation: x.names.number(d.Conversation), speaker: x.names.number(d.Speaker), role: roleNo(d.Role)})
+	if speaker := x.columns[slot].speaker; speaker != 0 && x.speakers[speaker] == "" {
+		x.speakers[speaker] = strings.ToLower(x.names.texts[speaker])
+	}
 	x.live.Set(uint32(slot))
 	x.fill(slot, d)
 	if c := x.columns[slot].conversation; c != 0 {
@@ -334,6 +339,6 @@ func kindNo(k kinds.Kind) uint8 {
 var allKinds = kinds.All()
 
 // roles are who may say a message; the first is of what is none.
-var roles = []string{"", "user", "assistant", "system", "tool"}
+var roles = append([]string{""}, kinds.Roles()...)
 
 func roleNo(role string) uint8 { return uint8(max(slices.Index(roles, role), 0)) }
