@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// writeFor is how long the child writes at least; the write-ahead log is folded into the file several times in it.
+	// writeFor is how long the child writes at least, into a file of some size; the write-ahead log is folded into the file several times in it.
 	writeFor = 3 * time.Second
+	// writeForEach is how long it does for each memory that is there already: a small file is measured in less time.
+	writeForEach = 3 * time.Millisecond
 	// startWithin is how soon the child must have stored something.
 	startWithin = time.Minute
 )
@@ -53,7 +55,7 @@ func (c RecallConfig) kill(ctx context.Context, file string, report *RecallRepor
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
-	size, err := watchLog(file, ended)
+	size, err := watchLog(file, min(writeFor, time.Duration(c.Memories)*writeForEach), ended)
 	if err != nil {
 		child.Process.Kill()
 		return err
@@ -66,9 +68,9 @@ func (c RecallConfig) kill(ctx context.Context, file string, report *RecallRepor
 	return nil
 }
 
-// watchLog returns with the size of the log when the child has written for a while and its log is almost as long as it ever was:
+// watchLog returns with the size of the log when the child has written for so long and its log is almost as long as it ever was:
 // the most that a crash leaves to be replayed.
-func watchLog(file string, ended <-chan error) (size int64, err error) {
+func watchLog(file string, writes time.Duration, ended <-chan error) (size int64, err error) {
 	began := time.Now()
 	var writing time.Time
 	var longest int64
@@ -93,7 +95,7 @@ func watchLog(file string, ended <-chan error) (size int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if size = info.Size(); size >= longest*9/10 && time.Since(writing) > writeFor {
+		if size = info.Size(); size >= longest*9/10 && time.Since(writing) > writes {
 			return size, nil
 		}
 		longest = max(longest, size)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mallardmem/mallard/bench"
-	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/onnx/onnxtest"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/enginetest/golden"
@@ -40,7 +39,9 @@ func TestLocomo(t *testing.T) {
 	}{
 		{"none", func(*testing.T) setup.Embedder { return nil }},
 		{"static", func(*testing.T) setup.Embedder { return static.New() }},
-		{"all-MiniLM-L6-v2", openMiniLM},
+		{"all-MiniLM-L6-v2", func(t *testing.T) setup.Embedder {
+			return onnxtest.MiniLM(t, "recall with all-MiniLM-L6-v2 is not compared")
+		}},
 	} {
 		t.Run(model.name, func(t *testing.T) {
 			if model.name != "static" && !golden.Updating() && !enginetest.Long("models") {
@@ -105,26 +106,6 @@ func goldenLines(model string, r *bench.LocomoReport) (lines []string) {
 	}
 	line("all", r.Figures)
 	return lines
-}
-
-func openMiniLM(t *testing.T) setup.Embedder {
-	models := os.Getenv("MEMCTL_MODELS")
-	if models == "" {
-		t.Skip("MEMCTL_MODELS is not set: recall with all-MiniLM-L6-v2 is not compared")
-	}
-	if err := onnx.Load(""); err != nil {
-		t.Skip("ONNX Runtime is not installed: ", err)
-	}
-	m, err := onnx.Open(filepath.Join(models, "all-MiniLM-L6-v2"), onnx.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return m
 }
 
 // checkFloors: what the built-in model reached, less what chance may take.

@@ -3,32 +3,19 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mallardmem/mallard/embed/hugot"
-	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/onnx/onnxtest"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
 
 // TestRuntimesAgree holds a folder's vectors to be the same whatever runs its graph, so that a file written with one runtime is read
 // with the other.
 func TestRuntimesAgree(t *testing.T) {
-	models := os.Getenv("MEMCTL_MODELS")
-	if models == "" {
-		t.Skip("MEMCTL_MODELS is not set: hugot is not compared with ONNX Runtime")
-	}
-	if err := onnx.Load(""); err != nil {
-		t.Skip("ONNX Runtime is not installed: ", err)
-	}
-	dir := filepath.Join(models, "all-MiniLM-L6-v2")
-	native, err := onnx.Open(dir, onnx.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer native.Close()
+	dir := onnxtest.Folder(t, "hugot is not compared with ONNX Runtime")
+	native := onnxtest.MiniLM(t, "hugot is not compared with ONNX Runtime")
 	pure, err := hugot.Open(dir, hugot.Options{})
 	if err != nil {
 		t.Fatal(err)

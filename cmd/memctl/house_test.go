@@ -67,6 +67,7 @@ var house = []struct{ of, may string }{
 	{"engine/*", "engine " + rooms},
 	{"embed/wordpiece", ""},
 	{"embed/distill", "embed/static embed/wordpiece"},
+	{"embed/onnx/onnxtest", "embed/onnx"},
 	{"embed/*", "embed/wordpiece"},
 	{"rerank/*", "embed/wordpiece"},
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/onnx/onnxtest"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -207,14 +208,7 @@ func open(t testing.TB, dir string, options onnx.Options) *onnx.Model {
 // miniLM gives the folder of the real model, or skips.
 func miniLM(t testing.TB) string {
 	t.Helper()
-	models := os.Getenv("MEMCTL_MODELS")
-	if models == "" {
-		t.Skip("MEMCTL_MODELS is not set: all-MiniLM-L6-v2 is not tested")
-	}
-	if err := onnx.Load(""); err != nil {
-		t.Skip("ONNX Runtime is not installed: ", err)
-	}
-	return filepath.Join(models, "all-MiniLM-L6-v2")
+	return onnxtest.Folder(t, "all-MiniLM-L6-v2 is not tested")
 }
 
 // variant links a folder's files into another folder and changes some.

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"context"
 	"os"
 	"slices"
 	"testing"
@@ -37,11 +38,16 @@ func Placed(t testing.TB, contents map[string][]byte) string {
 	return path
 }
 
-// KilledFiles gives the files of an engine that was not closed: much of them is in the log. A number of memories and messages is in them.
+// KilledFiles gives the files of an engine that was not closed since it made them: much of them is in the log, tables too. A number of memories and
+// messages is in them.
 func KilledFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	path := NewFile(t)
-	e := OpenFile(t, path, engine.Options{Embedder: Words{}})
+	e, err := engine.Open(context.Background(), path, Thrifty(engine.Options{Embedder: Words{}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
 	Stock(t, e)
 	return map[string][]byte{"": BytesOf(t, path), ".wal": BytesOf(t, path+".wal"), ".synced": BytesOf(t, path+".synced")}
 }

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -37,6 +38,9 @@ func NewFile(t testing.TB) string {
 // OpenFile opens a file that the test closes itself.
 func OpenFile(t testing.TB, path string, o engine.Options) *engine.Engine {
 	t.Helper()
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) && path != ":memory:" {
+		begin(t, path, o)
+	}
 	e, err := engine.Open(context.Background(), path, Thrifty(o))
 	if err != nil {
 		t.Fatal(err)

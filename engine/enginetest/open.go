@@ -20,16 +20,23 @@ import (
 func Open(t testing.TB, o engine.Options) *engine.Engine {
 	t.Helper()
 	path := NewFile(t)
-	if plain(o) {
-		content, err := empty()
-		if err == nil {
-			err = os.WriteFile(path, content, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	begin(t, path, o)
 	return OpenAt(t, path, o)
+}
+
+// begin writes a file in which nothing is yet, where the options ask of it what every file has.
+func begin(t testing.TB, path string, o engine.Options) {
+	t.Helper()
+	if !plain(o) {
+		return
+	}
+	content, err := empty()
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // empty is a file in which nothing is yet. It is made once for all tests of a package: opening a copy takes a third of the time.

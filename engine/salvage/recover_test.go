@@ -36,7 +36,7 @@ func reading(ctx context.Context) *exec.Cmd {
 func saved(t testing.TB, files map[string][]byte) (*salvage.Recovered, string, error) {
 	t.Helper()
 	path, out := enginetest.Placed(t, files), enginetest.NewFile(t)
-	found, err := engine.Recover(t.Context(), salvage.Request{From: path, To: out, Reader: reading, Options: engine.Options{Embedder: enginetest.Words{}}})
+	found, err := engine.Recover(t.Context(), salvage.Request{From: path, To: out, Reader: reading, Options: enginetest.Thrifty(engine.Options{Embedder: enginetest.Words{}})})
 	for _, ending := range []string{"", ".wal", ".synced", ".journal"} {
 		before, there := files[ending]
 		after, err := os.ReadFile(path + ending)

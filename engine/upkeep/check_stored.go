@@ -116,7 +116,7 @@ func (u *Upkeep) checkLog(ctx context.Context) ([]Fault, error) {
 // checkTables reads every value of every table.
 func (u *Upkeep) checkTables(ctx context.Context) (faults []Fault, err error) {
 	var tables []string
-	err = u.file.Read(ctx, "check", func(c *duck.Conn) error {
+	err = u.file.Lend(ctx, "check", func(c *duck.Conn) error {
 		tables, err = duck.Column[string](ctx, c, "stored_tables")
 		return err
 	})
@@ -125,7 +125,7 @@ func (u *Upkeep) checkTables(ctx context.Context) (faults []Fault, err error) {
 			return faults, err
 		}
 		u.opts.Progress("tables", n, len(tables))
-		err = u.file.Read(ctx, "check", func(c *duck.Conn) error {
+		err = u.file.Lend(ctx, "check", func(c *duck.Conn) error { // one statement needs no transaction around it
 			var sum any
 			return c.OneDDL(ctx, sqlfiles.Query("stored_values"), &sum, "{table}", table)
 		})

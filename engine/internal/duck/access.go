@@ -30,7 +30,7 @@ func (f *File) Lend(ctx context.Context, op string, do func(c *Conn) error) erro
 	defer f.Readers.giveBack(c)
 	c.renew(f.Size.Load())
 	if err := do(c); err != nil {
-		return fmt.Errorf("%s: %w", op, f.Noted(err))
+		return fmt.Errorf("%s: %w", op, f.Noted(cancelled(ctx, err)))
 	}
 	return nil
 }
@@ -168,10 +168,7 @@ func (c *Conn) Passing(ctx context.Context, do func() error) (err error) {
 		_, failed := c.SQL.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		c.spoiled = c.spoiled || failed != nil
 	}()
-	if err := do(); err != nil {
-		return cancelled(ctx, err)
-	}
-	return nil
+	return do()
 }
 
 // Write is a transaction that may write to the file: all of it is committed, or nothing. Only the file makes one, for what is given to Write, WriteThen

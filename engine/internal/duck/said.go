@@ -103,7 +103,7 @@ func QueryError(name string, err error) error {
 	return fmt.Errorf("query %s: %w", name, err)
 }
 
-// cancelled is why a transaction ended. A statement that is stopped while it is planned says that it was, but not that its context did it.
+// cancelled is why a transaction, or what a connection was lent for, ended. A statement that is stopped while it is planned says that it was, but not that its context did it.
 func cancelled(ctx context.Context, err error) error {
 	if why := ctx.Err(); why != nil && !errors.Is(err, why) && IsOf(err, duckdb.ErrorTypeInterrupt) {
 		return fmt.Errorf("%w: %w", why, err)

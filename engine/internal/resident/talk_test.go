@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/onnx/onnxtest"
 	"github.com/mallardmem/mallard/embed/static"
 )
 
@@ -45,7 +45,9 @@ func TestSketchesOnTalk(t *testing.T) {
 		open func(t *testing.T) embedder
 	}{
 		{"static", func(*testing.T) embedder { return static.New() }},
-		{"all-MiniLM-L6-v2", openMiniLM},
+		{"all-MiniLM-L6-v2", func(t *testing.T) embedder {
+			return onnxtest.MiniLM(t, "sketches of all-MiniLM-L6-v2 are not compared")
+		}},
 	} {
 		t.Run(model.name, func(t *testing.T) {
 			if long := os.Getenv("MALLARD_LONG"); model.name != "static" && long != "1" && !strings.Contains(long, "models") {
@@ -178,24 +180,4 @@ func embedAll(t *testing.T, m embedder, texts []string) (vectors [][]float32) {
 		vectors = append(vectors, v...)
 	}
 	return vectors
-}
-
-func openMiniLM(t *testing.T) embedder {
-	models := os.Getenv("MEMCTL_MODELS")
-	if models == "" {
-		t.Skip("MEMCTL_MODELS is not set: sketches of all-MiniLM-L6-v2 are not compared")
-	}
-	if err := onnx.Load(""); err != nil {
-		t.Skip("ONNX Runtime is not installed: ", err)
-	}
-	m, err := onnx.Open(filepath.Join(models, "all-MiniLM-L6-v2"), onnx.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return m
 }
