@@ -32,6 +32,14 @@ CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical
 CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
+-- The cosine of a document of which that of the best passage is known, or NULL: the passage speaks for it where its share is more than the whole's.
+CREATE OR REPLACE MACRO passage_cosine(whole, best, share) AS
+    greatest(whole, nullif(share, 0) * best);
+
+-- The characters of a text as they count where of a long one only a passage is shown.
+CREATE OR REPLACE MACRO shown_characters(characters, share) AS
+    CASE WHEN share > 0 THEN least(characters, 600) ELSE characters END;
+
 -- What has no word of the question, around it neither, is by chance below the cosine that random text reaches. Without a model chance is more than any
 -- cosine. chance 0 is off.
 CREATE OR REPLACE MACRO by_chance(raw, cosine, near_cosine, chance) AS

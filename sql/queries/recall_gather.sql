@@ -78,7 +78,7 @@ SELECT word, sum(documents)::DOUBLE, sum(population)::DOUBLE FROM temp.main.word
 
 -- name: recall_gather
 -- Gathers the documents that may answer the question, with what is known of each before it is scored. Every document is looked at with its
--- neighbours: what was said up to two places before and after it, in the same session. What is dated after now was written under a clock that ran ahead;
+-- neighbours: what was said up to two places before and after it, in the same session; the cosine of a long one is also that of its best passage. What is dated after now was written under a clock that ran ahead;
 -- it takes part, but a memory that is said to begin later than it was made does not.
 WITH within AS (  -- who takes part
     SELECT d.*
@@ -145,10 +145,22 @@ hits AS MATERIALIZED (
     JOIN temp.main.word_rarity AS r ON r.word = h.word AND r.kind = h.kind
 ),
 cosines AS MATERIALIZED (
-    SELECT v.doc_no, array_inner_product(v.v, a.v) AS cosine
-    FROM vectors AS v
-    CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
-    WHERE v.doc_no IN (SELECT doc_no FROM eligible)
+    SELECT o.doc_no, passage_cosine(o.cosine, p.cosine, w.passage) AS cosine
+    FROM (
+        SELECT v.doc_no, array_inner_product(v.v, a.v) AS cosine
+        FROM vectors AS v
+        CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
+        WHERE v.doc_no IN (SELECT doc_no FROM eligible)
+    ) AS o
+    LEFT JOIN (
+        SELECT p.doc_no, max(array_inner_product(v.v, a.v)) AS cosine
+        FROM passages AS p
+        JOIN vectors AS v ON v.doc_no = p.number
+        CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
+        WHERE p.doc_no IN (SELECT doc_no FROM eligible) AND (SELECT passage > 0 FROM temp.main.weighing)
+        GROUP BY p.doc_no
+    ) AS p USING (doc_no)
+    CROSS JOIN temp.main.weighing AS w
 ),
 
 -- The pool: the best of each channel, or everybody where they are few enough.

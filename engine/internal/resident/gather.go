@@ -31,7 +31,7 @@ type Question struct {
 	Far    float64
 	// LongTurn is how many characters a document has that takes from each neighbour, and gives it, half as much; 0: all do alike.
 	LongTurn float64
-	Session  bool // sessions are scored too
+	Passage  float64 // how much the best passage counts in a cosine
 }
 
 // Found is a candidate with what was found out of it; what is not known is NaN, or Never.
@@ -76,7 +76,7 @@ func (x *Index) Gather(q *Question) []Found {
 		g.steps = append(g.steps, step{-2, q.Far}, step{2, q.Far})
 	}
 	if q.Vector != nil && x.vectors.dims == len(q.Vector) {
-		g.probe = x.vectors.probe(q.Vector)
+		g.probe, g.passageProbe = x.vectors.probe(q.Vector), x.passages.probe(q.Vector)
 	}
 	g.listen()
 	g.choose()
@@ -90,8 +90,10 @@ type gathering struct {
 	q     *Question
 	among bitmap.Bitmap
 	probe *probe // nil: no vector is asked
-	steps []step
-	hits  []hit // of terms that some document has
+	// The same for passages, which may be kept otherwise.
+	passageProbe *probe
+	steps        []step
+	hits         []hit // of terms that some document has
 	// By session, those that take part, in order of their places.
 	seats      map[int32][]seat
 	candidates []int32 // slots
@@ -307,41 +309,59 @@ func top(all []scored, n int, order func(a, b scored) int) []scored {
 
 // byVector gives the best by cosine.
 func (g *gathering) byVector(n int) []int32 {
-	v := &g.vectors
+	v, p := &g.vectors, &g.passages
 	if g.probe == nil {
 		return nil
 	}
-	slots := make([]int32, 0, n)
+	slots, rows := make([]int32, 0, n), []int32{}
 	g.among.Range(func(slot uint32) {
 		if v.scales[slot] != 0 {
 			slots = append(slots, int32(slot))
+			if g.q.Passage > 0 {
+				rows = append(rows, p.rows[int32(slot)]...)
+			}
 		}
 	})
-	if len(slots) > fewVectors {
-		slots = g.nearest(slots, closely(g.q.Pool, len(slots)))
+	if all := len(slots) + len(rows); all > fewVectors {
+		slots = g.nearest(v, slots, closely(g.q.Pool, all))
+		for _, row := range g.nearest(&p.vectors, rows, closely(g.q.Pool, all)) {
+			slots = append(slots, p.of[row])
+		}
+		slices.Sort(slots)
+		slots = slices.Compact(slots)
 	}
 	all := make([]scored, len(slots))
 	for i, slot := range slots {
-		all[i] = scored{slot, v.about(slot, g.probe)}
+		all[i] = scored{slot, g.withPassages(slot, v.about(slot, g.probe), p.about)}
 	}
 	return g.best(all)
+}
+
+// withPassages is the macro passage_cosine.
+func (g *gathering) withPassages(slot int32, whole float64, cosine func(row int32, p *probe) float64) float64 {
+	if g.q.Passage > 0 {
+		for _, row := range g.passages.rows[slot] {
+			whole = max(whole, g.q.Passage*cosine(row, g.passageProbe))
+		}
+	}
+	return whole
 }
 
 // closely is how many of so many vectors are looked at closely for a pool.
 func closely(pool, of int) int { return max(firstVectors, poolVectors*pool, of/shareVectors) }
 
 // nearest gives about the n whose sketches are most like the question, or some more.
-func (g *gathering) nearest(slots []int32, n int) []int32 {
+func (g *gathering) nearest(v *vectors, slots []int32, n int) []int32 {
 	if n >= len(slots) {
 		return slots
 	}
 	if first := max(firstShare*n, len(slots)/firstShareOf); len(slots) > 2*first {
-		signs := make([]uint64, g.vectors.words)
-		sketch(g.probe.exact, make([]float32, 64*g.vectors.words), signs)
-		slots = mostAlike(slots, first, func(slot int32) float32 { return -float32(g.vectors.distance(slot, signs)) })
+		signs := make([]uint64, v.words)
+		sketch(g.probe.exact, make([]float32, 64*v.words), signs)
+		slots = mostAlike(slots, first, func(slot int32) float32 { return -float32(v.distance(slot, signs)) })
 	}
-	planes := g.vectors.planes(g.probe.exact)
-	return mostAlike(slots, n, func(slot int32) float32 { return g.vectors.like(slot, planes) })
+	planes := v.planes(g.probe.exact)
+	return mostAlike(slots, n, func(slot int32) float32 { return v.like(slot, planes) })
 }
 
 // mostAlike gives the n of slots that are most alike, and who is hardly less so.
@@ -411,7 +431,7 @@ func (g *gathering) describe() []Found {
 	cosines := make([]float64, len(g.around))
 	for i, slot := range g.around {
 		if cosines[i] = math.NaN(); g.probe != nil && g.vectors.has(slot) {
-			cosines[i] = g.vectors.cosine(slot, g.probe)
+			cosines[i] = g.withPassages(slot, g.vectors.cosine(slot, g.probe), g.passages.cosine)
 		}
 	}
 	type sum struct {
