@@ -36,6 +36,9 @@ func (s *residentSimulation) acts() map[string]func(context.Context) error {
 func (s *residentSimulation) request() memory.RememberRequest {
 	r := memory.RememberRequest{Text: s.words(12), Scope: []string{"global", "user:ines", ""}[s.rng.IntN(3)], Category: s.category(), Tier: s.tier(),
 		ValidFrom: s.moment(), ValidUntil: s.moment(), TemporalType: []string{"", "dynamic", "static"}[s.rng.IntN(3)]}
+	if s.rng.IntN(5) == 0 {
+		r.Text = s.words(100) + ".\n\n" + s.words(400)
+	}
 	if s.rng.IntN(2) == 0 {
 		r.SourceSession = fmt.Sprint("noted ", s.rng.IntN(4))
 	}
@@ -123,6 +126,9 @@ func (s *residentSimulation) append(ctx context.Context) error {
 	for range 1 + s.rng.IntN(6) {
 		said = said.Add([]time.Duration{time.Minute, 7 * time.Hour, -time.Hour}[s.rng.IntN(3)])
 		m := conversation.Message{Text: s.words(15), SaidAt: said, Speaker: []string{"Ines", "Teo", "Inés Pilot", ""}[s.rng.IntN(4)]}
+		if s.rng.IntN(8) == 0 {
+			m.Text = s.words(100) + ". " + s.words(400)
+		}
 		if s.rng.IntN(6) == 0 {
 			m.Caption = s.words(3)
 		}

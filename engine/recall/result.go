@@ -43,6 +43,8 @@ type Hit struct {
 	Role           string          `json:"role,omitempty"`
 	Speaker        string          `json:"speaker,omitempty"`
 	Signals        Candidate       `json:"signals"`
+	// Passage is what fits the question best of a long text; nil: the text is short.
+	Passage *Passage `json:"passage,omitempty"`
 	// Lifted says which messages made it a hit; only with Lift.
 	Lifted *Lifted `json:"lifted,omitempty"`
 	// Explanation says why it has its score; only with Explain.
@@ -77,8 +79,8 @@ type Candidate struct {
 	Dropped       string   `json:"dropped,omitempty"`   // the stage that dropped it
 }
 
-// Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders. It is empty
-// when there are no hits.
+// Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders; of a long hit its passage. It is
+// empty when there are no hits.
 func (r *Result) Prompt() string {
 	if len(r.Hits) == 0 {
 		return ""
@@ -91,7 +93,7 @@ func (r *Result) Prompt() string {
 			what = cmp.Or(h.Speaker, h.Role)
 		}
 		fmt.Fprintf(&b, "<%s id=\"%s\" about=\"%s\" scope=\"%s\" date=\"%s\">%s</%s>\n",
-			h.Kind, escape(ids.Short(h.ID)), escape(what), escape(h.Scope), h.CreatedAt.Format(time.DateOnly), escape(h.Text), h.Kind)
+			h.Kind, escape(ids.Short(h.ID)), escape(what), escape(h.Scope), h.CreatedAt.Format(time.DateOnly), escape(h.Shown()), h.Kind)
 	}
 	b.WriteString("</recalled-memory>\n")
 	return b.String()

@@ -62,7 +62,7 @@ type Weights struct {
 // these scores were made for: with the built-in model that one drops one right answer in seven (docs/recall.md).
 func MemoryWeights() Weights {
 	return Weights{
-		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Passage: 0.5, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
+		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Passage: 0.6, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
 		Decay: "engine", Recency: 0.1, RecencyDays: 14, Importance: true, LengthAnchor: 500,
 		LifeDays: 60, Reinforcement: 0.5, MaxLife: 3, HardMinScore: 0.25, Noise: true, Diversity: 0.85,
 	}
@@ -71,7 +71,7 @@ func MemoryWeights() Weights {
 // TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back but what is there by chance.
 func TranscriptWeights() Weights {
 	return Weights{
-		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Passage: 0.5, Lexical: 1, Near: 0.5, Far: 0.3, LongTurn: 500,
+		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Passage: 0.6, Lexical: 1, Near: 0.5, Far: 0.3, LongTurn: 500,
 		Date: 1, DateDays: 14, Speaker: 0.3, Reply: 0.25, Answered: 0.5, Tells: 0.3, Question: 0.2, Related: 0.2, Chance: 1, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
 	}

@@ -9,11 +9,11 @@ import (
 // Passage is a stretch of a text, in bytes.
 type Passage struct{ Start, End int }
 
-// How long passages are, in quarters of a token as the weighted estimator counts: about a hundred English words at most, which every embedding model
+// How long passages are, in quarters of a token as the weighted estimator counts: about seventy English words at most, which every embedding model
 // reads to the end. What is no longer than longText has none; of a text that would have more than mostPassages they are longer.
 const (
-	longPassage  = 600
-	longText     = 900
+	longPassage  = 400
+	longText     = 600
 	mostPassages = 256
 )
 

@@ -9,4 +9,4 @@ CREATE TABLE passages (
 );
 
 -- What was written before has none until the index is made anew.
-INSERT INTO settings SELECT 'undivided', 'true' WHERE EXISTS (FROM documents WHERE live AND characters > 900);
+INSERT INTO settings SELECT 'undivided', 'true' WHERE EXISTS (FROM documents WHERE live AND characters > 600);

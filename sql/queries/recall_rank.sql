@@ -137,6 +137,13 @@ FROM (SELECT s.place, v.v FROM listed() AS s JOIN vectors AS v USING (doc_no)) A
 JOIN (SELECT s.place, v.v FROM listed() AS s JOIN vectors AS v USING (doc_no)) AS b ON a.place < b.place
 WHERE array_inner_product(a.v, b.v) > $most::FLOAT;
 
+-- name: recall_passages
+-- The cosines of the passages of the documents listed.
+SELECT p.doc_no, p.start, array_inner_product(v.v, as_vector($v::FLOAT[]))::DOUBLE
+FROM passages AS p
+JOIN vectors AS v ON v.doc_no = p.number
+WHERE p.doc_no IN (SELECT doc_no FROM listed());
+
 -- name: recall_kept
 -- Of so many ranked documents the places, from 1, of those that are kept beside the ones that are alike.
 SELECT unnest(kept_ranks(list(coalesce(n.near, []) ORDER BY p.place)))
