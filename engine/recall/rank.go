@@ -105,7 +105,7 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 		v = Candidate{}
 		err := rows.Scan(dest...)
 		f := byNo[v.DocNo]
-		v.Cosine, v.NearCosine, v.Raw, v.Asks = known(f.Cosine), known(f.NearCosine), known(f.Raw), f.EndsAsking
+		v.Cosine, v.NearCosine, v.Raw, v.Asks, v.ByPassage = known(f.Cosine), known(f.NearCosine), known(f.Raw), f.EndsAsking, f.ByPassage
 		r.candidates = append(r.candidates, v)
 		return err
 	})

@@ -56,7 +56,8 @@ type Candidate struct {
 	DocNo        int32      `json:"doc_no"`
 	ID           string     `json:"id"`
 	Kind         kinds.Kind `json:"kind"`
-	Cosine       *float64   `json:"cosine,omitempty"`        // of query and document, -1 to 1
+	Cosine       *float64   `json:"cosine,omitempty"`        // of query and document, or its best passage; -1 to 1
+	ByPassage    bool       `json:"by_passage,omitempty"`    // the cosine is that of its best passage, times its weight
 	NearCosine   *float64   `json:"near_cosine,omitempty"`   // with its neighbours
 	Raw          *float64   `json:"bm25,omitempty"`          // with its neighbours; natural logarithm
 	VectorScore  *float64   `json:"vector_score,omitempty"`  // normalised as the weights say

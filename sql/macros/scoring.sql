@@ -36,9 +36,13 @@ CREATE OR REPLACE MACRO light_blend(score, cosine) AS
 CREATE OR REPLACE MACRO passage_cosine(whole, best, share) AS
     greatest(whole, nullif(share, 0) * best);
 
--- The characters of a text as they count where of a long one only a passage is shown.
-CREATE OR REPLACE MACRO shown_characters(characters, share) AS
-    CASE WHEN share > 0 THEN least(characters, 600) ELSE characters END;
+-- Whether it does.
+CREATE OR REPLACE MACRO by_passage(whole, best, share) AS
+    coalesce(share > 0 AND share * best > whole, false);
+
+-- The characters of a text as they count: what its passage speaks for counts as no longer than what has none.
+CREATE OR REPLACE MACRO shown_characters(characters, by_passage) AS
+    CASE WHEN by_passage THEN least(characters, 600) ELSE characters END;
 
 -- What has no word of the question, around it neither, is by chance below the cosine that random text reaches. Without a model chance is more than any
 -- cosine. chance 0 is off.

@@ -145,7 +145,7 @@ hits AS MATERIALIZED (
     JOIN temp.main.word_rarity AS r ON r.word = h.word AND r.kind = h.kind
 ),
 cosines AS MATERIALIZED (
-    SELECT o.doc_no, passage_cosine(o.cosine, p.cosine, w.passage) AS cosine
+    SELECT o.doc_no, passage_cosine(o.cosine, p.cosine, w.passage) AS cosine, by_passage(o.cosine, p.cosine, w.passage) AS by_passage
     FROM (
         SELECT v.doc_no, array_inner_product(v.v, a.v) AS cosine
         FROM vectors AS v
@@ -200,7 +200,7 @@ around AS MATERIALIZED (
 blended AS MATERIALIZED (
     SELECT a.doc_no, sum(a.share * a.length) AS length, any_value(a.shortness) AS shortness,
         sum(a.share * v.cosine) / sum(a.share) FILTER (v.cosine IS NOT NULL) AS near_cosine,
-        max(v.cosine) FILTER (a.neighbour = a.doc_no) AS cosine
+        max(v.cosine) FILTER (a.neighbour = a.doc_no) AS cosine, bool_or(v.by_passage) FILTER (a.neighbour = a.doc_no) AS by_passage
     FROM around AS a
     LEFT JOIN cosines AS v ON v.doc_no = a.neighbour
     GROUP BY a.doc_no
@@ -221,7 +221,7 @@ lexical AS (
 SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
     m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
-    b.cosine::DOUBLE, b.near_cosine, l.raw
+    b.cosine::DOUBLE, b.near_cosine, l.raw, coalesce(b.by_passage, false)
 FROM candidates AS c
 JOIN documents AS d USING (doc_no)
 JOIN blended AS b USING (doc_no)

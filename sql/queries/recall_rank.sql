@@ -103,7 +103,7 @@ normed AS (
              THEN recency_boost(reranked, age, weight('recency_days'), weight('recency')) ELSE reranked END AS recency,
         CASE WHEN kind = 'memory' AND weight('decay') = 'simple' AND weight('importance')
              THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted,
-        length_norm(importance_weighted, shown_characters(characters, weight('passage')), weight('length_anchor')) AS length_normed
+        length_norm(importance_weighted, shown_characters(characters, by_passage), weight('length_anchor')) AS length_normed
     FROM reranked
 ),
 decayed AS (

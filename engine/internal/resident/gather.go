@@ -47,7 +47,8 @@ type Found struct {
 	Characters            int32
 	Noise                 bool
 	Use                   Use
-	Cosine                float64 // own
+	Cosine                float64 // own, or of the best passage
+	ByPassage             bool    // the latter
 	NearCosine            float64 // with the neighbours
 	Raw                   float64 // BM25, with the neighbours
 }
@@ -428,10 +429,12 @@ func each(slots []int32, postings []posting, do func(i int, tf float32)) {
 // describe gives the candidates with their signals.
 func (g *gathering) describe() []Found {
 	q := g.q
-	cosines := make([]float64, len(g.around))
+	cosines, byPassage := make([]float64, len(g.around)), make([]bool, len(g.around))
 	for i, slot := range g.around {
 		if cosines[i] = math.NaN(); g.probe != nil && g.vectors.has(slot) {
-			cosines[i] = g.withPassages(slot, g.vectors.cosine(slot, g.probe), g.passages.cosine)
+			whole := g.vectors.cosine(slot, g.probe)
+			cosines[i] = g.withPassages(slot, whole, g.passages.cosine)
+			byPassage[i] = cosines[i] > whole
 		}
 	}
 	type sum struct {
@@ -463,7 +466,7 @@ func (g *gathering) describe() []Found {
 					near += share * cosine
 					shares += share
 					if n.slot == slot {
-						f.Cosine = cosine
+						f.Cosine, f.ByPassage = cosine, byPassage[i]
 					}
 				}
 				for _, note := range g.heard[i] {
