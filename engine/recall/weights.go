@@ -71,7 +71,7 @@ func MemoryWeights() Weights {
 // TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back but what is there by chance.
 func TranscriptWeights() Weights {
 	return Weights{
-		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Passage: 0.6, Lexical: 1, Near: 0.5, Far: 0.3, LongTurn: 500,
+		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Passage: 0.5, Lexical: 1, Near: 0.5, Far: 0.3, LongTurn: 500,
 		Date: 1, DateDays: 14, Speaker: 0.3, Reply: 0.25, Answered: 0.5, Tells: 0.3, Question: 0.2, Related: 0.2, Chance: 1, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
 	}

@@ -58,7 +58,7 @@ var explanations = [...]explained{
 	{"blank scope", "nobody but an internal caller sees it", reindexing, indexAnew + "; where the row itself has no scope it stays"},
 	{"passage of no live document", "it takes room", reindexing, indexAnew},
 	{"passages of a document that are not one after the other", "a part of the text can't be found by its meaning", reindexing, indexAnew},
-	{"number that two have", "recall takes the vector of one for that of the other", byHand, "nothing: `memctl recover` makes a new file"},
+	{"number that two have", "recall takes the vector of one for that of the other", reindexing, indexAnew},
 	{"vector of no live document", "recall finds what it must not", embedding, "the vector is deleted"},
 	{"vector that is not of unit length", "its likeness to a question is wrong", embedding, "the vector is deleted, and made anew where the model is at hand"},
 	{"more than one chosen model, or none", "recall does not know which vectors to use", byHand,
