@@ -178,13 +178,17 @@ func isItem(line string) bool {
 	return 0 < digits && digits < 4 && len(rest) > 1 && (rest[0] == '.' || rest[0] == ')') && rest[1] == ' '
 }
 
-// sentenceLength is that of the first sentence with the white space after it.
+// sentenceLength is that of the first sentence with the white space after it. What goes on in lower case has not ended.
 func sentenceLength(s string) int {
 	ended := false // all since the sign that ended it are quotes and brackets
 	for at, r := range s {
 		switch {
 		case ended && unicode.IsSpace(r):
-			return at + spaceLength(s[at:])
+			end := at + spaceLength(s[at:])
+			if next, _ := utf8.DecodeRuneInString(s[end:]); !unicode.IsLower(next) {
+				return end
+			}
+			ended = false
 		case strings.ContainsRune("。！？", r):
 			end := at + utf8.RuneLen(r)
 			return end + spaceLength(s[end:])
