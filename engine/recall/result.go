@@ -31,7 +31,7 @@ type Result struct {
 type Hit struct {
 	ID             string          `json:"id"`
 	Kind           kinds.Kind      `json:"kind"`
-	Text           string          `json:"text"` // at the level asked for
+	Text           string          `json:"text"` // at the level asked for; all of it, also where it is long
 	Score          float64         `json:"score"`
 	Scope          string          `json:"scope"`
 	Category       memory.Category `json:"category,omitempty"`

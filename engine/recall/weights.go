@@ -62,7 +62,7 @@ type Weights struct {
 // these scores were made for: with the built-in model that one drops one right answer in seven (docs/recall.md).
 func MemoryWeights() Weights {
 	return Weights{
-		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Passage: 0.7, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
+		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Passage: 0.8, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
 		Decay: "engine", Recency: 0.1, RecencyDays: 14, Importance: true, LengthAnchor: 500,
 		LifeDays: 60, Reinforcement: 0.5, MaxLife: 3, HardMinScore: 0.25, Noise: true, Diversity: 0.85,
 	}
