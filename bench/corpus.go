@@ -21,10 +21,11 @@ const (
 var functionWords = strings.Fields(`the of and to a in is it you that he was for on are with as his they be at have this from or
 	had by but not what all were we when your can said there use an`)
 
-// corpus makes memories that are shaped like real text: words by Zipf's law, 20 to 70 to a memory, spread over sixteen scopes
+// corpus makes memories that are shaped like real text: words by Zipf's law, 20 to 70 to a memory or as many as wanted, spread over sixteen scopes
 // and a year. Memory i of a seed is always the same, whoever asks. It is safe for concurrent use.
 type corpus struct {
 	seed  uint64
+	long  int      // how many words each memory has; 0: 20 to 70
 	words []string // most frequent first
 	start time.Time
 }
@@ -59,7 +60,11 @@ func (c *corpus) random(i int) *rand.Rand { return rand.New(rand.NewPCG(c.seed, 
 func (c *corpus) text(i int) string {
 	r := c.random(i)
 	zipf := rand.NewZipf(r, 1.07, 2.7, vocabularySize-1)
-	words := make([]string, fewestWords+r.IntN(mostWords-fewestWords+1))
+	length := fewestWords + r.IntN(mostWords-fewestWords+1)
+	if c.long > 0 {
+		length = c.long
+	}
+	words := make([]string, length)
 	for j := range words {
 		words[j] = c.words[zipf.Uint64()]
 	}

@@ -71,6 +71,13 @@ func (r *phaseRun) load(ctx context.Context) error {
 		r.config.Progress("bulk insert", to, r.config.Memories)
 	}
 	r.report.BulkPerSecond = float64(r.config.Memories) / took.Seconds()
+	stats, err := e.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if r.report.Passages = stats.Passages; stats.Passages > 0 {
+		r.report.PassageMs = milliseconds(took) / float64(stats.Passages)
+	}
 	began := time.Now()
 	if err := e.Close(); err != nil {
 		return err

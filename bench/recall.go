@@ -19,6 +19,7 @@ type RecallConfig struct {
 	// Embedder makes the vectors. Nil: a model of the bench's own, of Dims dimensions, which costs next to nothing.
 	Embedder setup.Embedder
 	Dims     int // default 384; of no effect with Embedder
+	Words    int // of each memory; from some hundred on it has passages. Default 20 to 70
 	Queries  int // recalls of each sort. Default 200
 	Live     int // single writes. Default 2000
 	Seed     uint64
@@ -58,6 +59,9 @@ func (c RecallConfig) validate() error {
 		if err := within(f.name, f.value, f.least, f.most); err != nil {
 			return err
 		}
+	}
+	if c.Words != 0 {
+		return within("words", c.Words, fewestWords, 10_000)
 	}
 	return nil
 }
@@ -108,6 +112,9 @@ func runRecall(ctx context.Context, c RecallConfig) (*RecallReport, error) {
 		}
 	}
 	report.BytesPerMemory = report.FileMB * megabyte / float64(c.Memories)
+	if report.Passages > 0 {
+		report.BytesPerPassage = report.FileMB * megabyte / float64(report.Passages)
+	}
 	return report, nil
 }
 
@@ -131,6 +138,7 @@ func RunPhase(ctx context.Context, c RecallConfig, phase Phase, file string) (*R
 		return nil, fmt.Errorf("bench recall: %w", err)
 	}
 	r := phaseRun{config: c, corpus: newCorpus(c.Seed), file: file}
+	r.corpus.long = c.Words
 	run := map[Phase]func(context.Context) error{LoadPhase: r.load, MeasurePhase: r.measure, LivePhase: r.live, ReopenPhase: r.reopen}[phase]
 	if err := run(ctx); err != nil {
 		return nil, fmt.Errorf("bench recall: %s: %w", phase, err)

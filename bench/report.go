@@ -41,6 +41,11 @@ type RecallReport struct {
 	BulkPeakMB     float64 `json:"bulk_peak_mb,omitzero"` // of the one that filled the file
 	FileMB         float64 `json:"file_mb,omitzero"`      // after the bulk insert and Close
 	BytesPerMemory float64 `json:"bytes_per_memory,omitzero"`
+
+	// Of long memories: their passages, and what each took of the bulk insert and of the file, with its share of the memory's text and words.
+	Passages        int     `json:"passages,omitzero"`
+	PassageMs       float64 `json:"passage_ms,omitzero"`
+	BytesPerPassage float64 `json:"bytes_per_passage,omitzero"`
 }
 
 // RecallTimes are those of recalls, by what is asked.
@@ -123,15 +128,19 @@ func (r *RecallReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	passages := ""
+	if r.Passages > 0 {
+		passages = fmt.Sprintf("passages            %d, %.2f ms and %.0f bytes of the file for each\n", r.Passages, r.PassageMs, r.BytesPerPassage)
+	}
 	_, err := fmt.Fprintf(w, `
 bulk insert         %.0f memories/s, peak memory %.0f MB
 close after it      %.0f ms
 file                %.1f MB, %.0f bytes per memory
-open                %.0f ms, first recall, by SQL, %.0f ms
+%sopen                %.0f ms, first recall, by SQL, %.0f ms
 resident index      ready after %.0f ms, %.0f MB%s; it answered %.1f %% of the questions as the file does
 open after kill -9  %.0f ms, with a log of %.1f MB; all %d writes were there
 peak memory         %.0f MB in the process that opened, recalled and wrote live
-`, r.BulkPerSecond, r.BulkPeakMB, r.CloseMs, r.FileMB, r.BytesPerMemory, r.OpenMs, r.HybridFirst, r.ResidentReadyMs, r.ResidentMB, aboveDefault(r.ResidentMB), 100*r.Agreement,
+`, r.BulkPerSecond, r.BulkPeakMB, r.CloseMs, r.FileMB, r.BytesPerMemory, passages, r.OpenMs, r.HybridFirst, r.ResidentReadyMs, r.ResidentMB, aboveDefault(r.ResidentMB), 100*r.Agreement,
 		r.OpenAfterCrashMs, r.CrashLogMB, r.CrashWrites, r.PeakMB)
 	return err
 }

@@ -27,7 +27,8 @@ engine.Options.ResidentMB. Each sort of questions is asked --queries times, or a
 The vectors are of a model that costs next to nothing, with --dims dimensions; with --model they are of that model, and its time
 is part of every figure.`,
 		Example: `  memctl bench recall
-  memctl bench recall --n 10000 --model static --json`,
+  memctl bench recall --n 10000 --model static --json
+  memctl bench recall --n 1000 --words 800`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("model") {
@@ -65,6 +66,7 @@ is part of every figure.`,
 	f := cmd.Flags()
 	f.IntVar(&c.Memories, "n", 100_000, "memories in the file, 100 to 10000000")
 	f.IntVar(&c.Dims, "dims", 384, "dimensions of the vectors, 1 to 16384")
+	f.IntVar(&c.Words, "words", 0, "words of each memory, 20 to 10000 (default 20 to 70); long ones have passages")
 	f.IntVar(&c.Queries, "queries", 200, "recalls of each sort")
 	f.IntVar(&c.Live, "live", 2000, "memories written one at a time")
 	f.Uint64Var(&c.Seed, "seed", 1, "of the made-up text")
@@ -79,7 +81,7 @@ is part of every figure.`,
 // benchPhase is this program again, for one phase with the same flags.
 func (a *app) benchPhase(ctx context.Context, cmd *cobra.Command, phase bench.Phase, file string) *exec.Cmd {
 	args := []string{"bench", "recall", "--phase", string(phase), "--file", file}
-	for _, name := range []string{"n", "dims", "queries", "live", "seed"} {
+	for _, name := range []string{"n", "dims", "words", "queries", "live", "seed"} {
 		args = append(args, "--"+name, cmd.Flag(name).Value.String())
 	}
 	if cmd.Flags().Changed("model") {

@@ -23,7 +23,8 @@ func (a *app) printExplanation(r *recall.Result) {
 	}
 	for i, h := range r.Hits {
 		a.printf("\n%d  %.3f  %s  %s  %s\n", i+1, h.Score, ids.Short(h.ID), day(h.CreatedAt), printable(from(h)))
-		a.printf("%s", a.sentence("“"+line(h.Text, 3*a.explained())+"”"))
+		a.printf("%s", a.sentence("“"+line(h.Shown(), 3*a.explained())+"”"))
+		a.printf("%s", a.sentence(passage(h)))
 		for _, s := range sentences(h.Signals, h.Explanation) {
 			a.printf("%s", a.sentence(s))
 		}
@@ -126,6 +127,18 @@ func sentences(c recall.Candidate, x *recall.Explanation) (all []string) {
 		all = append(all, fmt.Sprintf("Says nearly the same as %s (cosine %.2f), so it stands behind the others.", ids.Short(x.Alike.ID), x.Alike.Cosine))
 	}
 	return all
+}
+
+// passage says what is shown of a long text, and whether that brought the hit.
+func passage(h recall.Hit) string {
+	if h.Passage == nil {
+		return ""
+	}
+	s := fmt.Sprintf("Shown is a passage, bytes %d to %d of %d.", h.Passage.Start, h.Passage.End, len(h.Text))
+	if h.Signals.ByPassage {
+		s += " By meaning the best passage speaks for it, not the whole."
+	}
+	return s
 }
 
 func dateSentence(d *recall.DateFit) string {

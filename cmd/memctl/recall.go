@@ -189,9 +189,9 @@ func (a *app) printHits(hits []recall.Hit) {
 		used = max(used, len(from(h)))
 	}
 	for i, h := range hits {
-		text := line(h.Text, a.width()-used-38)
+		text := line(h.Shown(), a.width()-used-38)
 		if h.Lifted != nil && len(h.Lifted.From) > 0 {
-			text = line(fmt.Sprintf("[%s of %d–%d] %s", plural(len(h.Lifted.From), "message", "messages"), h.Lifted.FirstSeq, h.Lifted.LastSeq, h.Text), a.width()-used-38)
+			text = line(fmt.Sprintf("[%s of %d–%d] %s", plural(len(h.Lifted.From), "message", "messages"), h.Lifted.FirstSeq, h.Lifted.LastSeq, h.Shown()), a.width()-used-38)
 		}
 		t.AppendRow([]any{i + 1, number(&h.Score, 3), ids.Short(h.ID), day(h.CreatedAt), printable(from(h)), text})
 	}

@@ -67,6 +67,12 @@ func (a *app) printStats(s *upkeep.Stats) {
 	for _, c := range s.Coverage {
 		row("coverage", "%s: %d of %d have a vector", c.Kind, c.Vectors, c.Documents)
 	}
+	if s.Passages > 0 {
+		row("passages", "%d of long documents", s.Passages)
+	}
+	if s.Undivided > 0 {
+		row("passages", "%s from before there were any; `memctl index rebuild` makes them", plural(s.Undivided, "long document is", "long documents are"))
+	}
 	if s.Next != nil {
 		row("next model", "%s, %d dimensions: %d of %d vectors are made; `memctl index rebuild --vectors` goes on", s.Next.Model, s.Next.Dims, s.Next.Vectors, s.Next.Documents)
 	}

@@ -39,7 +39,7 @@ func (a *app) printSignals(hits []recall.Hit) {
 			decay = fmt.Sprintf("×%.2f", s.Decayed/s.LengthNorm)
 		}
 		t.AppendRow([]any{rank, number(&h.Score, 3), number(s.Cosine, 3), number(s.Raw, 2), number(&s.Fused, 3), number(&s.Reranked, 3),
-			number(&s.LengthNorm, 3), decay, ids.Short(h.ID), line(h.Text, a.width()-84)})
+			number(&s.LengthNorm, 3), decay, ids.Short(h.ID), line(h.Shown(), a.width()-84)})
 	}
 	t.Render()
 	if deferred {

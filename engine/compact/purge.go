@@ -205,6 +205,7 @@ func (cp *Compactor) reword(ctx context.Context, tx *duck.Write, v *conversation
 		return err
 	}
 	d := &index.Document{Kind: kinds.Summary, Words: cp.index.Analyse(s.fields())}
+	d.Divide(s.Text)
 	d.Read(s.Text, cp.index.Analyzer)
 	return cp.updateSummary(ctx, tx, v, s, d, docNo)
 }

@@ -128,12 +128,10 @@ func (s *Summary) item() window.Item {
 	return window.Item{Position: s.FirstSeq, Ref: s.ID, Summary: true, Tokens: s.Tokens, Depth: s.Depth}
 }
 
-// DescribeSummary makes the document of a summary, without any lock: words, and a vector where the model gives one.
+// DescribeSummary makes the document of a summary, without any lock: words, passages, and vectors where the model gives them.
 func (cp *Compactor) DescribeSummary(ctx context.Context, s *Summary) *index.Document {
 	d := &index.Document{Kind: kinds.Summary, Words: cp.index.Analyse(s.fields())}
-	if vectors, err := cp.index.Embed(ctx, []string{s.Text}); err == nil {
-		d.Vector = vectors[0] // without one it shows in the coverage, and index rebuild brings it
-	}
+	_ = cp.index.EmbedDocuments(ctx, []*index.Document{d}, []string{s.Text}) // without a vector it shows in the coverage, and index rebuild brings it
 	d.Read(s.Text, cp.index.Analyzer)
 	return d
 }

@@ -23,6 +23,7 @@ func (cp *Compactor) summaryDocuments() func(context.Context, *duck.Conn, duck.N
 				return err
 			}
 			d := &index.Document{Kind: kinds.Summary, Words: cp.index.Analyse(s.fields())}
+			d.Divide(s.Text)
 			locateSummary(d, s, scope, docNo)
 			d.Read(s.Text, cp.index.Analyzer)
 			return do(d)

@@ -69,11 +69,12 @@ func (x *intake) keepRaw(blocks []Block) {
 func (cs *Store) document(ctx context.Context, all []*intake) (vectorErr, err error) {
 	var texts []string
 	var live []*intake
+	var documents []*index.Document
 	for _, x := range all {
 		x.message.Count(cs.estimator)
 		x.document = &index.Document{Kind: kinds.Message, Retired: !x.message.recallable()}
 		if !x.document.Retired {
-			texts, live = append(texts, x.message.embedded()), append(live, x)
+			texts, live, documents = append(texts, x.message.embedded()), append(live, x), append(documents, x.document)
 		}
 	}
 	var analysed sync.WaitGroup
@@ -87,18 +88,15 @@ func (cs *Store) document(ctx context.Context, all []*intake) (vectorErr, err er
 			}
 		})
 	}
-	vectors, vectorErr := cs.index.Embed(ctx, texts)
+	vectorErr = cs.index.EmbedDocuments(ctx, documents, texts)
 	analysed.Wait()
 	if index.EmbeddingFailed(ctx, vectorErr) {
 		return vectorErr, nil
 	}
 	var bad *index.Unusable
-	if errors.As(vectorErr, &bad) || vectorErr == nil {
+	if errors.As(vectorErr, &bad) {
 		for i, x := range live {
-			x.document.Vector = vectors[i]
-			if bad != nil {
-				x.vectorErr = bad.Of[i]
-			}
+			x.vectorErr = bad.Of[i]
 		}
 	}
 	return nil, vectorErr

@@ -37,6 +37,7 @@ func (cs *Store) messageDocuments() func(context.Context, *duck.Conn, duck.Numbe
 			d := &index.Document{Kind: kinds.Message, Retired: !m.recallable()}
 			if !d.Retired {
 				d.Words = cs.index.Analyse(m.fields())
+				d.Divide(m.embedded())
 			}
 			cs.describeMessage(d, m.Message, m.scope, m.docNo, m.at)
 			d.Read(m.Text, cs.index.Analyzer)

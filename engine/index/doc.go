@@ -1,14 +1,15 @@
-// Package index keeps what documents are found by: their words with postings and totals, their vectors, and their places in the talk. A document is
-// a memory, a message or a summary that can be recalled.
+// Package index keeps what documents are found by: their words with postings and totals, their vectors and those of their passages, and their places in
+// the talk. A document is a memory, a message or a summary that can be recalled.
 //
-// It owns the tables documents, terms, surfaces, postings, kind_stats, models and vectors_<n>, and the index of DuckDB's text extension. It is written
+// It owns the tables documents, passages, terms, surfaces, postings, kind_stats, models and vectors_<n>, and the index of DuckDB's text extension. It is written
 // in the transaction that writes the rows: whoever keeps them calls InsertDocuments and its like, and gives a Source from which the index can be made
 // anew. Totals are those of the live documents at every commit; vectors may be missing, which Stats tells and RebuildIndex mends.
 //
 // It asks duck for transactions and settings, and text for words. The file's model is read under Index.models and changed with the writer's lock as well;
 // no model is waited for with either.
 //
-// What bites: a key on the number of a document makes fetching forty vectors 1 ms in place of 40; words are found by their hash, without keys, for those of
+// What bites: passages have numbers from the sequence of documents, and their vectors stand under these, so whoever reads vectors by themselves meets both;
+// a key on the number of a document makes fetching forty vectors 1 ms in place of 40; words are found by their hash, without keys, for those of
 // a million documents would not fit into memory. What is known of words and numbers is forgotten when a write is rolled back. Other rooms (recall,
 // lookup, assemble, compact, upkeep) read postings in SQL: another form of them is a change there as well.
 package index

@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +14,6 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/text"
-	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
 // Field is one text of a document; weight is what a word in it counts.
@@ -31,7 +29,7 @@ type Indexed struct {
 	length    float32            // weighted number of words
 }
 
-// Document is a row of documents with its words and its vector.
+// Document is a row of documents with its words, its passages, and their vectors.
 type Document struct {
 	No             int32
 	Kind           kinds.Kind
@@ -57,6 +55,7 @@ type Document struct {
 	Use            Use
 	Words          Indexed
 	Vector         []float32 // nil: none
+	Passages       []Passage // of a long one
 }
 
 // Use is what ranking wants to know of a memory: until when it is true, and how it was used.
@@ -108,7 +107,7 @@ func (ix *Index) insertIndex(ctx context.Context, tx *duck.Write, docs []*Docume
 	if err := tx.AppendAll("postings", postingRows(postings)); err != nil {
 		return err
 	}
-	return ix.insertVectors(tx, docs)
+	return ix.insertVectors(ctx, tx, docs)
 }
 
 func documentRows(docs []*Document) [][]driver.Value {
@@ -195,7 +194,7 @@ func (ix *Index) RemoveIndex(ctx context.Context, tx *duck.Write, kind kinds.Kin
 	if err := ix.Count(ctx, tx, kind, -1, -float64(length)); err != nil {
 		return err
 	}
-	return ix.deleteVectors(ctx, tx, docNo)
+	return ix.deleteVectors(ctx, tx, []int32{docNo})
 }
 
 // DeleteDocument removes a document with all that it is found by.
@@ -269,17 +268,5 @@ func (ix *Index) Retire(ctx context.Context, tx *duck.Write, kind kinds.Kind, nu
 			return err
 		}
 	}
-	list := make([]string, len(numbers))
-	for i, no := range numbers {
-		list[i] = strconv.Itoa(int(no))
-	}
-	for _, m := range []Model{ix.Chosen, ix.next} {
-		if m.N == 0 {
-			continue
-		}
-		if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_retire"), "{table}", m.Table(), "{doc_nos}", strings.Join(list, ", ")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ix.deleteVectors(ctx, tx, numbers)
 }

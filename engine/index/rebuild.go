@@ -41,7 +41,9 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 	result := &Rebuilt{}
 	err := ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) (err error) {
 		ix.Words.Forget()
-		result.Documents, err = ix.RebuildWords(ctx, tx)
+		if result.Documents, err = ix.RebuildWords(ctx, tx); err == nil {
+			_, err = ix.file.DeleteSetting(ctx, tx, UndividedSetting)
+		}
 		return err
 	})
 	if err == nil {
@@ -58,7 +60,7 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 	return result, err
 }
 
-// RebuildWords makes documents, terms, surfaces, postings and totals anew.
+// RebuildWords makes documents, terms, surfaces, postings, passages and totals anew. Passages that are not as they were lose their vectors.
 func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, err error) {
 	ix.NoteAll()
 	if err := ix.unmarkFTS(ctx, tx); err != nil {
@@ -70,7 +72,7 @@ func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, er
 	var batch []*Document
 	seen := map[wordHash]bool{}
 	flush := func() error {
-		err := errors.Join(tx.AppendTemp("rebuilt_documents", documentRows(batch)...), appendWords(tx.Conn, batch, seen))
+		err := errors.Join(tx.AppendTemp("rebuilt_documents", documentRows(batch)...), appendPassages(tx.Conn, batch), appendWords(tx.Conn, batch, seen))
 		if len(seen) > maxWords {
 			clear(seen)
 		}
@@ -90,7 +92,23 @@ func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, er
 	if err != nil {
 		return done, err
 	}
-	return done, tx.ExecDDL(ctx, sqlfiles.Query("index_replace"))
+	if err := tx.ExecDDL(ctx, sqlfiles.Query("index_replace")); err != nil {
+		return done, err
+	}
+	return done, ix.inVectors(ctx, tx, "vectors_leftover")
+}
+
+// appendPassages adds the passages of documents to the table of a rebuild.
+func appendPassages(c *duck.Conn, docs []*Document) error {
+	var rows [][]driver.Value
+	for _, d := range docs {
+		for _, p := range d.Passages {
+			if !d.Retired {
+				rows = append(rows, []driver.Value{d.No, p.Start, p.Length})
+			}
+		}
+	}
+	return c.AppendTemp("rebuilt_passages", rows...)
 }
 
 // appendWords adds the words of documents to the tables of a rebuild; those that are seen are there already.

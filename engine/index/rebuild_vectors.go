@@ -68,7 +68,7 @@ func (ix *Index) chooseNext(ctx context.Context, tx *duck.Write, m Model) error 
 	return err
 }
 
-// EmbedMissing gives a vector of the file's model to every live document that has none.
+// EmbedMissing gives a vector of the file's model to every live document, and every passage of such, that has none.
 func (ix *Index) EmbedMissing(ctx context.Context) (done int, err error) {
 	ix.models.RLock()
 	m := ix.Chosen
@@ -76,7 +76,7 @@ func (ix *Index) EmbedMissing(ctx context.Context) (done int, err error) {
 	return ix.fill(ctx, m, "vectors")
 }
 
-// fill gives a vector of m, which is the options' model, to every live document that has none in a table. The model thinks without any lock;
+// fill gives a vector of m, which is the options' model, to every live document, and every passage of such, that has none in a table. The model thinks without any lock;
 // each batch is written in a transaction of its own. Where it gives unusable vectors, that is the error when the rest is done.
 func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err error) {
 	var after int32
@@ -89,28 +89,25 @@ func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err
 	}
 	var bad *Unusable
 	for {
-		docs, texts, err := ix.missing(ctx, table, after)
+		all, texts, err := ix.missing(ctx, table, after)
 		if err != nil {
 			return done, err
 		}
-		if len(docs) == 0 {
+		if len(all) == 0 {
 			break
 		}
-		after = docs[len(docs)-1].No
+		after = all[len(all)-1].number
 		vectors, err := ix.embedWhenever(ctx, texts)
 		if err != nil && !errors.As(err, &bad) {
 			return done, fmt.Errorf("rebuild index: %w", err)
 		}
-		for i, d := range docs {
-			d.Vector = vectors[i]
-		}
-		err = ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) error { return ix.insertWanted(ctx, tx, m, docs, texts) })
+		err = ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) error { return ix.insertWanted(ctx, tx, m, all, texts, vectors) })
 		if err != nil {
 			return done, err
 		}
-		done += len(docs)
+		done += len(all)
 		ix.opts.Progress("vectors", done, total)
-		if len(docs) < rebuildBatch { // what comes now comes with a vector
+		if len(all) < rebuildBatch { // what comes now comes with a vector
 			break
 		}
 	}
@@ -120,48 +117,58 @@ func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err
 	return done, nil
 }
 
-// missing gives the next documents without a vector in a table, and the texts to embed.
-func (ix *Index) missing(ctx context.Context, table string, after int32) (docs []*Document, texts []string, err error) {
+// unembedded is a document without a vector, or a passage of one.
+type unembedded struct {
+	number, docNo int32
+	kind          kinds.Kind
+	owner         string
+	start, length int32 // of a passage; a document has the length -1
+}
+
+// missing gives the next documents and passages without a vector in a table, and the texts to embed.
+func (ix *Index) missing(ctx context.Context, table string, after int32) (all []unembedded, texts []string, err error) {
 	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
 		err := c.EachIn(ctx, table, "vectors_missing", func(rows *sql.Rows) error {
-			d := &Document{}
-			if err := rows.Scan(&d.No, &d.Kind, &d.OwnerID); err != nil {
-				return err
-			}
-			docs = append(docs, d)
-			return nil
+			var u unembedded
+			err := rows.Scan(&u.number, &u.docNo, &u.kind, &u.owner, &u.start, &u.length)
+			all = append(all, u)
+			return err
 		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
 		if err == nil {
-			texts, err = ix.embeddedTexts(ctx, c, docs)
+			texts, err = ix.embeddedTexts(ctx, c, all)
 		}
 		return err
 	})
-	return docs, texts, err
+	return all, texts, err
 }
 
-// embeddedTexts gives what is embedded of documents.
-func (ix *Index) embeddedTexts(ctx context.Context, c *duck.Conn, docs []*Document) ([]string, error) {
+// embeddedTexts gives what is embedded of documents and passages.
+func (ix *Index) embeddedTexts(ctx context.Context, c *duck.Conn, all []unembedded) ([]string, error) {
 	owners := map[kinds.Kind][]string{}
-	for _, d := range docs {
-		owners[d.Kind] = append(owners[d.Kind], d.OwnerID)
+	for i, u := range all {
+		if i == 0 || all[i-1].owner != u.owner { // passages of one document mostly stand together
+			owners[u.kind] = append(owners[u.kind], u.owner)
+		}
 	}
 	byID := map[string]string{}
 	err := ix.eachOwner(ctx, c, owners, func(id string, _ []Field, embedded string) { byID[id] = embedded })
-	texts := make([]string, len(docs))
-	for i, d := range docs {
-		texts[i] = byID[d.OwnerID]
+	texts := make([]string, len(all))
+	for i, u := range all {
+		if texts[i] = byID[u.owner]; u.length >= 0 {
+			texts[i] = texts[i][min(int(u.start), len(texts[i])):min(int(u.start+u.length), len(texts[i]))]
+		}
 	}
 	return texts, err
 }
 
-// insertWanted writes the vectors of documents that still want one of m, for these texts: in between they may have been changed or forgotten.
-func (ix *Index) insertWanted(ctx context.Context, tx *duck.Write, m Model, docs []*Document, texts []string) error {
+// insertWanted writes the vectors of documents and passages that still want one of m, for these texts: in between they may have been changed or forgotten.
+func (ix *Index) insertWanted(ctx context.Context, tx *duck.Write, m Model, all []unembedded, texts []string, vectors [][]float32) error {
 	if m != ix.Chosen && m != ix.next {
 		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
 	}
-	numbers := make([]int32, len(docs))
-	for i, d := range docs {
-		numbers[i] = d.No
+	numbers := make([]int32, len(all))
+	for i, u := range all {
+		numbers[i] = u.number
 	}
 	wanted := map[int32]bool{}
 	err := tx.EachIn(ctx, m.Table(), "vectors_wanted", func(rows *sql.Rows) error {
@@ -171,20 +178,20 @@ func (ix *Index) insertWanted(ctx context.Context, tx *duck.Write, m Model, docs
 		}
 		wanted[no] = true
 		return nil
-	}, sql.Named("doc_nos", numbers))
+	}, sql.Named("numbers", numbers))
 	if err != nil {
 		return err
 	}
-	now, err := ix.embeddedTexts(ctx, tx.Conn, docs)
+	now, err := ix.embeddedTexts(ctx, tx.Conn, all)
 	if err != nil {
 		return err
 	}
 	var rows [][]driver.Value
-	for i, d := range docs {
-		if wanted[d.No] && now[i] == texts[i] && d.Vector != nil {
-			rows = append(rows, []driver.Value{d.No, d.Vector})
+	for i, u := range all {
+		if wanted[u.number] && now[i] == texts[i] && vectors[i] != nil {
+			rows = append(rows, []driver.Value{u.number, vectors[i]})
 			if m == ix.Chosen {
-				ix.noteVector(d)
+				ix.noteVector(u, vectors[i])
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func (ix *Index) noteWords(docs []*Document, moved bool) {
 		for term, tf := range d.Words.Frequency {
 			words.Hashes, words.TFs = append(words.Hashes, uint64(ix.Words.hash(term))), append(words.TFs, tf)
 		}
-		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: d.resident(), Words: words, Vector: d.Vector, Moved: moved})
+		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: d.resident(), Words: words, Vector: d.Vector, Passages: d.embeddedPassages(), Moved: moved})
 	}
 }
 
@@ -74,11 +74,26 @@ func (ix *Index) noteGone(numbers ...int32) {
 	}
 }
 
-// noteVector notes a document that gets a vector.
-func (ix *Index) noteVector(d *Document) {
-	if ix.residence.keeps() {
-		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: resident.Document{No: d.No}, Vector: d.Vector, Embedded: true})
+// noteVector notes a document that gets a vector, or whose passage gets one.
+func (ix *Index) noteVector(u unembedded, vector []float32) {
+	if !ix.residence.keeps() {
+		return
 	}
+	change := resident.Change{Document: resident.Document{No: u.docNo}, Vector: vector, Embedded: true}
+	if u.length >= 0 {
+		change.Vector, change.Passages = nil, []resident.Passage{{Start: u.start, Length: u.length, Vector: vector}}
+	}
+	ix.residence.changes = append(ix.residence.changes, change)
+}
+
+// embeddedPassages are those that have a vector, as the resident index has them.
+func (d *Document) embeddedPassages() (all []resident.Passage) {
+	for _, p := range d.Passages {
+		if p.Vector != nil {
+			all = append(all, resident.Passage(p))
+		}
+	}
+	return all
 }
 
 // NoteAll notes that a write changes what can't be told: the resident index is made anew after it.
@@ -287,18 +302,18 @@ func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index
 	}
 	defer leave()
 	err = ix.reading(ctx, func(c, second *duck.Conn) error {
-		var documents, postings int64
-		if _, err := c.One(ctx, "resident_size", []any{&documents, &postings}); err != nil {
+		var documents, postings, passages int64
+		if _, err := c.One(ctx, "resident_size", []any{&documents, &postings, &passages}); err != nil {
 			return err
 		}
 		ix.residence.making = m
 		model := ix.Chosen
 		unlock()
 		limit := int64(ix.opts.ResidentMB) << 20
-		if resident.Bytes(documents, postings, 0) > limit {
+		if resident.Bytes(documents, postings, 0, 0) > limit {
 			return nil
 		}
-		if resident.Bytes(documents, postings, model.Dims) > limit {
+		if resident.Bytes(documents, postings, passages, model.Dims) > limit {
 			model = Model{}
 		}
 		made := resident.New(model.Dims)

@@ -82,8 +82,13 @@ func loadVectors(ctx context.Context, c *duck.Conn, x *resident.Index) error {
 	vector := make([]float32, x.Dims())
 	err := c.EachValue(ctx, sqlfiles.Query("resident_vectors"), func(row []driver.Value) error {
 		l := values{row: row}
-		no := l.int32()
-		if l.vector(vector); l.err == nil {
+		no, start, length := l.int32(), l.int32(), l.int32()
+		if l.vector(vector); l.err != nil {
+			return l.err
+		}
+		if length > 0 {
+			x.LoadPassage(no, resident.Passage{Start: start, Length: length, Vector: vector})
+		} else {
 			x.LoadVector(no, vector)
 		}
 		return l.err

@@ -198,27 +198,18 @@ func Unit(v []float32, dims int) ([]float32, error) {
 	return scaled, nil
 }
 
-// insertVectors writes the vectors of documents that have one.
-func (ix *Index) insertVectors(tx *duck.Write, docs []*Document) error {
-	var rows [][]driver.Value
+// insertVectors writes the passages of documents, and the vectors of both that have one.
+func (ix *Index) insertVectors(ctx context.Context, tx *duck.Write, docs []*Document) error {
+	rows, err := ix.insertPassages(ctx, tx, docs)
+	if err != nil {
+		return err
+	}
 	for _, d := range docs {
 		if d.Vector != nil && !d.Retired {
 			rows = append(rows, []driver.Value{d.No, d.Vector})
 		}
 	}
 	return tx.AppendRows(ix.Chosen.Table(), rows)
-}
-
-func (ix *Index) deleteVectors(ctx context.Context, tx *duck.Write, docNo int32) error {
-	for _, m := range []Model{ix.Chosen, ix.next} {
-		if m.N == 0 {
-			continue
-		}
-		if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_delete"), "{table}", m.Table(), "{doc_no}", strconv.Itoa(int(docNo))); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // EmbeddingFailed says whether a write goes on without a vector: a model that is down must not lose a memory, one that gives

@@ -27,7 +27,7 @@ func (x *inquiry) find(ctx context.Context) error {
 		var found []Excerpt
 		for _, h := range hits {
 			if h.Signals.Raw != nil || h.Signals.NearCosine != nil && *h.Signals.NearCosine > 0 {
-				found = append(found, Excerpt{Message: &conversation.Message{ID: h.ID}, Score: h.Score})
+				found = append(found, Excerpt{Message: &conversation.Message{ID: h.ID}, Score: h.Score, Passage: h.Passage, part: h.Shown()})
 			}
 		}
 		if err := x.take(ctx, found); err != nil || len(x.result.Excerpts) > 0 || x.result.Truncated {
@@ -251,13 +251,17 @@ func (x *inquiry) add(excerpt Excerpt) {
 	if m == nil || x.taken[m.ID] {
 		return
 	}
-	if m.Tokens > x.cap-x.result.Tokens || x.enough() {
+	tokens := m.Tokens
+	if excerpt.Passage != nil {
+		tokens = x.estimator.Tokens(excerpt.part)
+	}
+	if tokens > x.cap-x.result.Tokens || x.enough() {
 		x.result.Truncated = true
 		return
 	}
 	x.taken[m.ID] = true
 	x.result.Excerpts = append(x.result.Excerpts, excerpt)
-	x.result.Tokens += m.Tokens
+	x.result.Tokens += tokens
 	if excerpt.Summary != "" && !slices.Contains(x.result.Summaries, excerpt.Summary) {
 		x.result.Summaries = append(x.result.Summaries, excerpt.Summary)
 	}

@@ -180,3 +180,25 @@ func TestExpandQueryOfTheTour(t *testing.T) {
 		}
 	}
 }
+
+// TestExpandQueryShowsPassages: of a long message the passage that fits is shown and counted, so that it fits where the message would not.
+func TestExpandQueryShowsPassages(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{Embedder: static.New()})
+	rain := strings.Repeat("It rained on the quay, and the tide came in at noon. ", 60)
+	needle := "The otter sleeps under the old pier."
+	ids := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "birds", Messages: []conversation.Message{
+		{Text: "Good morning."}, {Text: rain + needle + " " + rain, Caption: "a photo of the quay"}, {Text: "See you."}}}).IDs
+	r := lookup.ExpandQueryRequest{Prompt: "Where does the otter sleep?", Conversation: "birds", InContext: true, TokenCap: 200}
+	a := answered(t, e, r)
+	if len(a.Excerpts) == 0 || a.Excerpts[0].Message.ID != ids[1] {
+		t.Fatalf("%+v, want the long message first", a.Excerpts)
+	}
+	long := a.Excerpts[0]
+	if long.Passage == nil || !strings.Contains(long.Passage.Text, needle) || long.Message.Tokens < 1000 || a.Tokens > 200 {
+		t.Errorf("passage %+v of %d tokens, %d in all", long.Passage, long.Message.Tokens, a.Tokens)
+	}
+	if !strings.Contains(a.Answer, needle) || !strings.Contains(a.Answer, "…") || len(a.Answer) > 1500 {
+		t.Errorf("%d bytes: %s", len(a.Answer), a.Answer)
+	}
+}

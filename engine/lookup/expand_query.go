@@ -18,6 +18,7 @@ import (
 	"github.com/mallardmem/mallard/engine/prompts"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -58,6 +59,18 @@ type Excerpt struct {
 	Message *conversation.Message `json:"message"`
 	Summary string                `json:"summary,omitempty"` // the leaf that stands for it; empty: it was set aside, or is in the context
 	Score   float64               `json:"score"`             // of the recall; 0: it stands beside one that was found, or below a summary that was
+	// Passage is what is shown, and counted, of a long message that was found; nil: all of it is.
+	Passage *recall.Passage `json:"passage,omitempty"`
+
+	part string // that passage, as it is shown
+}
+
+// shown is what is read of an excerpt.
+func (v Excerpt) shown() string {
+	if v.Passage != nil {
+		return v.part
+	}
+	return v.Message.Whole()
 }
 
 // ExpandQuery finds the messages that answer a question among those that only summaries stand for, or with InContext among all of the
@@ -73,7 +86,11 @@ func (ts *Tools) ExpandQuery(ctx context.Context, r ExpandQueryRequest) (*QueryA
 	if r.Limit == 0 && ts.opts.LLM == nil {
 		r.Limit = 10
 	}
-	x := &inquiry{tools: ts, request: r, cap: r.TokenCap, agent: r.Agent, taken: map[string]bool{},
+	estimator, err := text.NewEstimator(ts.opts.Conversation.Estimator)
+	if err != nil {
+		return nil, fmt.Errorf("expand query: %w", err)
+	}
+	x := &inquiry{tools: ts, request: r, estimator: estimator, cap: r.TokenCap, agent: r.Agent, taken: map[string]bool{},
 		result: &QueryAnswer{Excerpts: []Excerpt{}, Summaries: []string{}}}
 	if err := x.gather(ctx); err != nil {
 		return nil, fmt.Errorf("expand query: %w", err)
@@ -111,6 +128,7 @@ type inquiry struct {
 	request ExpandQueryRequest
 	result  *QueryAnswer
 
+	estimator     text.Estimator
 	cap           int
 	agent         string
 	conversations []string // ids
@@ -241,7 +259,7 @@ func (x *inquiry) answer(ctx context.Context) error {
 	input := prompts.AnswerInput{Question: x.request.Prompt, TargetTokens: x.request.MaxTokens}
 	for _, excerpt := range x.inTime() {
 		input.Excerpts = append(input.Excerpts, prompts.Excerpt{ID: excerpt.citation(), Text: fmt.Sprintf("%s, %s: %s",
-			assemble.Byline(excerpt.Message.Speaker, excerpt.Message.Role), x.stamp(excerpt.Message.SaidAt), excerpt.Message.Whole())})
+			assemble.Byline(excerpt.Message.Speaker, excerpt.Message.Role), x.stamp(excerpt.Message.SaidAt), excerpt.shown())})
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(x.tools.opts.Conversation.SummaryTimeout))
 	defer cancel()
@@ -280,7 +298,7 @@ func (x *inquiry) text() string {
 	fmt.Fprintf(&b, "%s, %s. %s", counted(len(x.result.Excerpts), "excerpt"), counted(x.result.Tokens, "token"), untrusted)
 	for _, excerpt := range x.result.Excerpts {
 		m := excerpt.Message
-		fmt.Fprintf(&b, "\n%s, %s: %s [%s]\n", assemble.Byline(m.Speaker, m.Role), x.stamp(m.SaidAt), m.Whole(), excerpt.citation())
+		fmt.Fprintf(&b, "\n%s, %s: %s [%s]\n", assemble.Byline(m.Speaker, m.Role), x.stamp(m.SaidAt), excerpt.shown(), excerpt.citation())
 	}
 	if x.result.Truncated {
 		b.WriteString("\nMore was found than is shown.\n")

@@ -27,6 +27,7 @@ func (ms *Store) memoryDocuments() func(context.Context, *duck.Conn, duck.Number
 			d.Stand = last.seat(m, docNo)
 			if !d.Retired {
 				d.Words = ms.index.Analyse(m.fields())
+				d.Divide(m.embedded())
 			}
 			return do(d)
 		})

@@ -154,17 +154,19 @@ func (ms *Store) store(ctx context.Context, drafts []*draft) error {
 		return nil
 	}
 	texts := make([]string, len(drafts))
+	documents := make([]*index.Document, len(drafts))
 	for i, d := range drafts {
-		texts[i] = d.memory.embedded()
+		texts[i], documents[i] = d.memory.embedded(), &index.Document{Kind: kinds.Memory}
+		d.document = documents[i]
 	}
 	analysed := make(chan struct{})
 	go func() {
 		defer close(analysed)
 		for _, d := range drafts {
-			d.document = &index.Document{Kind: kinds.Memory, Words: ms.index.Analyse(d.memory.fields())}
+			d.document.Words = ms.index.Analyse(d.memory.fields())
 		}
 	}()
-	vectors, err := ms.index.Embed(ctx, texts)
+	err := ms.index.EmbedDocuments(ctx, documents, texts)
 	<-analysed
 	var bad *index.Unusable
 	if errors.As(err, &bad) && drafts[0].imported {
@@ -175,9 +177,6 @@ func (ms *Store) store(ctx context.Context, drafts []*draft) error {
 	}
 	for i, d := range drafts {
 		d.result.VectorErr = err
-		if err == nil {
-			d.document.Vector = vectors[i]
-		}
 		if bad != nil {
 			d.result.VectorErr = bad.Of[i]
 		}

@@ -123,12 +123,9 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 		done := Updated{Memory: &m}
 		reworded := !slices.Equal(m.fields(), was.fields()) || m.embedded() != was.embedded()
 		if reworded {
-			vectors, err := ms.index.Embed(ctx, []string{m.embedded()})
+			err := ms.index.EmbedDocuments(ctx, []*index.Document{d}, []string{m.embedded()})
 			if err != nil && !index.EmbeddingFailed(ctx, err) {
 				return Updated{}, fmt.Errorf("%s: %w", op, err)
-			}
-			if err == nil {
-				d.Vector = vectors[0]
 			}
 			done.VectorErr = err
 		}

@@ -168,7 +168,10 @@ func (x *explanation) prepare(ctx context.Context, missed *missed) error {
 	if _, err := x.c.ExecTemp(ctx, "explain_sift", sql.Named("missed", docNo)); err != nil {
 		return err
 	}
-	_, err := x.c.ExecTemp(ctx, "explain_hits")
+	if _, err := x.c.ExecTemp(ctx, "explain_hits"); err != nil {
+		return err
+	}
+	_, err := x.c.ExecTemp(ctx, "explain_meant")
 	return err
 }
 

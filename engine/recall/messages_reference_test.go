@@ -204,12 +204,21 @@ func (r *reckoning) ask(t testing.TB) {
 	}
 	r.cosine = map[*told]float64{}
 	for _, d := range r.eligible {
-		of, err := enginetest.Words{}.EmbedQuery(t.Context(), d.embedded, nil)
-		if err != nil {
-			t.Fatal(err)
+		cosine := func(s string) (sum float64) {
+			of, err := enginetest.Words{}.EmbedQuery(t.Context(), s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range v {
+				sum += float64(v[i]) * float64(of[i])
+			}
+			return sum
 		}
-		for i := range v {
-			r.cosine[d] += float64(v[i]) * float64(of[i])
+		r.cosine[d] = cosine(d.embedded)
+		if share := r.share("passage", r.w.Passage); share > 0 {
+			for _, p := range text.Passages(d.embedded) {
+				r.cosine[d] = max(r.cosine[d], share*cosine(d.embedded[p.Start:p.End]))
+			}
 		}
 	}
 }

@@ -51,6 +51,7 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("temporal_type", func(o *offer) string { return o.Use.TemporalType }),
 	duck.Value("cosine", func(o *offer) float64 { return o.Cosine }),
 	duck.Value("near_cosine", func(o *offer) float64 { return o.NearCosine }),
+	duck.Value("by_passage", func(o *offer) bool { return o.ByPassage }),
 	duck.Value("raw", func(o *offer) float64 { return o.Raw }),
 	duck.Value("expired", func(o *offer) bool {
 		return o.Use.ValidUntil != resident.Never && o.Use.ValidUntil <= o.all.at.UnixMicro()

@@ -54,6 +54,9 @@ func randomTalk(t *testing.T, rng *rand.Rand, threads int) (*engine.Engine, *tra
 				session[c]++
 			}
 			m := conversation.Message{Text: words(1 + rng.IntN(9)), SaidAt: said[c], Speaker: speakers[c][rng.IntN(len(speakers[c]))], Role: []string{"", "user", "assistant"}[rng.IntN(3)]}
+			if rng.IntN(7) == 0 {
+				m.Text = strings.Join([]string{words(60), words(30), words(90), words(40)}, []string{"\n\n", ". ", "\n"}[rng.IntN(3)])
+			}
 			m.Text += []string{"", "", "?", "? Yes.", " since last week", " and I saw Lisbon in July"}[rng.IntN(6)]
 			if rng.IntN(8) == 0 {
 				m.Text = "I usually prefer " + m.Text
@@ -114,7 +117,7 @@ func randomWeights(rng *rand.Rand) *recall.Weights {
 	w := recall.TranscriptWeights()
 	w.Normalise, w.Counted, w.Rarity = []string{"maximum", "maximum", "absolute"}[rng.IntN(3)], []string{"asked", "kind"}[rng.IntN(2)], rng.IntN(3) > 0
 	w.K1, w.B, w.DateDays = 0.5+rng.Float64(), rng.Float64(), 1+rng.Float64()*60
-	for _, x := range []*float64{&w.Vector, &w.Lexical, &w.Near, &w.Far, &w.Date, &w.Speaker, &w.Reply, &w.Answered, &w.Tells, &w.Wish, &w.Question, &w.Related} {
+	for _, x := range []*float64{&w.Vector, &w.Passage, &w.Lexical, &w.Near, &w.Far, &w.Date, &w.Speaker, &w.Reply, &w.Answered, &w.Tells, &w.Wish, &w.Question, &w.Related} {
 		if *x = rng.Float64(); rng.IntN(6) == 0 {
 			*x = 0
 		}
@@ -125,11 +128,12 @@ func randomWeights(rng *rand.Rand) *recall.Weights {
 
 // zeroes takes one signal's weight away.
 var zeroes = map[string]func(w *recall.Weights){
-	"vector": func(w *recall.Weights) { w.Vector = 0 }, "lexical": func(w *recall.Weights) { w.Lexical = 0 }, "near": func(w *recall.Weights) { w.Near = 0 },
+	"vector": func(w *recall.Weights) { w.Vector = 0 }, "passage": func(w *recall.Weights) { w.Passage = 0 },
+	"lexical": func(w *recall.Weights) { w.Lexical = 0 }, "near": func(w *recall.Weights) { w.Near = 0 },
 	"far": func(w *recall.Weights) { w.Far = 0 }, "date": func(w *recall.Weights) { w.Date = 0 },
 	"speaker": func(w *recall.Weights) { w.Speaker = 0 }, "reply": func(w *recall.Weights) { w.Reply = 0 }, "answered": func(w *recall.Weights) { w.Answered = 0 },
 	"long_turn": func(w *recall.Weights) { w.LongTurn = 0 }, "tells": func(w *recall.Weights) { w.Tells = 0 },
-	"wish": func(w *recall.Weights) { w.Wish = 0 },
+	"wish":     func(w *recall.Weights) { w.Wish = 0 },
 	"question": func(w *recall.Weights) { w.Question = 0 }, "related": func(w *recall.Weights) { w.Related = 0 }, "rarity": func(w *recall.Weights) { w.Rarity = false },
 }
 
@@ -244,7 +248,7 @@ func TestWeightOfZero(t *testing.T) {
 			q := randomQuestion(rng)
 			q.Kinds, q.Mode = []kinds.Kind{kinds.Message}, recall.Hybrid
 			all := recall.TranscriptWeights()
-			all.Normalise = []string{"maximum", "absolute"}[i%2]
+			all.Normalise, all.Passage = []string{"maximum", "absolute"}[i%2], 0.95
 			q.Weights = &all
 			if full[i] == nil {
 				full[i] = candidatesOf(t, e, q)

@@ -105,7 +105,7 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 		v = Candidate{}
 		err := rows.Scan(dest...)
 		f := byNo[v.DocNo]
-		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes
+		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes, v.ByPassage = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes, f.ByPassage
 		r.candidates = append(r.candidates, v)
 		return err
 	})

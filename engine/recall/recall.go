@@ -96,6 +96,9 @@ func (r *recall) run(ctx context.Context) error {
 			if err := r.lift(ctx, c); err != nil {
 				return err
 			}
+			if err := r.showPassages(ctx, c); err != nil {
+				return err
+			}
 			return r.explain(ctx, c)
 		})
 		*tables, done = was, err == nil

@@ -93,7 +93,7 @@ func fusedOf(cosine, raw float64, lexical bool, w recall.Weights) float64 {
 func daysBefore(at, earlier time.Time) float64 { return at.Sub(earlier).Hours() / 24 }
 
 // stagesOf takes a fused score through rerank, recency, importance, length and decay.
-func stagesOf(m *memory.Memory, fused, cosine float64, w recall.Weights, at time.Time) (s [5]float64, composite float64) {
+func stagesOf(m *memory.Memory, fused, cosine float64, byPassage bool, w recall.Weights, at time.Time) (s [5]float64, composite float64) {
 	s[0] = fused
 	if w.Rerank == "light" {
 		s[0] = clamped(0.7*fused + 0.3*cosine)
@@ -106,7 +106,11 @@ func stagesOf(m *memory.Memory, fused, cosine float64, w recall.Weights, at time
 	}
 	s[3] = s[2]
 	if w.LengthAnchor > 0 {
-		s[3] = clamped(s[2] / (1 + 0.5*math.Log2(max(1, float64(len([]rune(m.Text)))/w.LengthAnchor))))
+		characters := len([]rune(m.Text))
+		if byPassage {
+			characters = min(characters, 600)
+		}
+		s[3] = clamped(s[2] / (1 + 0.5*math.Log2(max(1, float64(characters)/w.LengthAnchor))))
 	}
 	switch w.Decay {
 	case "engine":
@@ -232,12 +236,17 @@ func TestColumnsEqualASecondImplementation(t *testing.T) {
 			if m.L2 != "" {
 				embedded = m.Level(memory.Abstract) + " " + m.L2
 			}
-			cosine := asked(embedded)
+			cosine, byPassage := asked(embedded), false
+			for _, p := range text.Passages(embedded) {
+				if best := w.Passage * asked(embedded[p.Start:p.End]); best > cosine {
+					cosine, byPassage = best, true
+				}
+			}
 			if v.Cosine == nil || !near(cosine, *v.Cosine) {
 				t.Fatalf("%q, %s: cosine %v, want %v", query, v.ID, value(v.Cosine), cosine)
 			}
 			fused := fusedOf(*v.Cosine, raw, lexical, w)
-			s, composite := stagesOf(m, fused, *v.Cosine, w, enginetest.Noon)
+			s, composite := stagesOf(m, fused, *v.Cosine, byPassage, w, enginetest.Noon)
 			if got := [6]float64{v.Fused, v.Reranked, v.Recency, v.Importance, v.LengthNorm, v.Decayed}; !near(got[0], fused) || !near(got[1], s[0]) ||
 				!near(got[2], s[1]) || !near(got[3], s[2]) || !near(got[4], s[3]) || !near(got[5], s[4]) {
 				t.Errorf("%q, %s, decay %s: %v, want %v %v", query, v.ID, w.Decay, got, fused, s)
@@ -328,7 +337,7 @@ func TestOneMemoryFromEndToEnd(t *testing.T) {
 	} {
 		w := recall.MemoryWeights()
 		w.Decay, w.Rerank = decay, "none"
-		if s, _ := stagesOf(memories[0], fusedOf(0.9, 5.5, true, w), 0.9, w, enginetest.Noon); !near(s[0], constants[0]) || !near(s[1], constants[1]) || !near(s[2], constants[2]) ||
+		if s, _ := stagesOf(memories[0], fusedOf(0.9, 5.5, true, w), 0.9, false, w, enginetest.Noon); !near(s[0], constants[0]) || !near(s[1], constants[1]) || !near(s[2], constants[2]) ||
 			!near(s[3], constants[3]) || !near(s[4], constants[4]) {
 			t.Fatalf("the second implementation itself, decay %s: %v, want %v", decay, s, constants)
 		}
@@ -338,7 +347,7 @@ func TestOneMemoryFromEndToEnd(t *testing.T) {
 		}
 		v := result.Hits[0].Signals
 		raw, _ := c.raw("ledger", "mem_z", w.K1, w.B)
-		s, _ := stagesOf(memories[0], fusedOf(0.9, raw, true, w), 0.9, w, enginetest.Noon)
+		s, _ := stagesOf(memories[0], fusedOf(0.9, raw, true, w), 0.9, false, w, enginetest.Noon)
 		if got := [5]float64{v.Fused, v.Recency, v.Importance, v.LengthNorm, v.Decayed}; !near(value(v.Cosine), 0.9) || !near(value(v.Raw), raw) ||
 			!near(got[0], s[0]) || !near(got[1], s[1]) || !near(got[2], s[2]) || !near(got[3], s[3]) || !near(got[4], s[4]) || result.Hits[0].Score != v.Decayed {
 			t.Errorf("decay %s, BM25 %v of %v: %v, want %v", decay, value(v.Raw), raw, got, s)

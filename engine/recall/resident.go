@@ -83,7 +83,7 @@ func (r *recall) gatherResident(ctx context.Context, c *duck.Conn) (ok bool, err
 		return false, nil
 	}
 	asked := &resident.Question{Filter: *r.filter(), Rarity: r.rarity, Vector: q.vector, Pool: max(w.Pool, 2*r.query.Limit), Whole: w.Whole,
-		K1: w.K1, B: w.B, Near: w.Near, Far: w.Far, LongTurn: w.LongTurn, Wishes: w.Wish > 0}
+		K1: w.K1, B: w.B, Near: w.Near, Far: w.Far, LongTurn: w.LongTurn, Passage: w.Passage, Wishes: w.Wish > 0}
 	if q.byWords {
 		for _, t := range q.asked {
 			asked.Terms = append(asked.Terms, resident.Term{Word: int(t.word), Hash: index.WordHash(t.term), Share: t.share})

@@ -37,6 +37,9 @@ func (s *residentSimulation) request() memory.RememberRequest {
 	r := memory.RememberRequest{Text: s.words(12), Scope: []string{"global", "user:ines", ""}[s.rng.IntN(3)], Category: s.category(), Tier: s.tier(),
 		ValidFrom: s.moment(), ValidUntil: s.moment(), TemporalType: []string{"", "dynamic", "static"}[s.rng.IntN(3)]}
 	r.Extra = randomExtra(s.rng)
+	if s.rng.IntN(5) == 0 {
+		r.Text = s.words(100) + ".\n\n" + s.words(400)
+	}
 	if s.rng.IntN(2) == 0 {
 		r.SourceSession = fmt.Sprint("noted ", s.rng.IntN(4))
 	}
@@ -124,6 +127,9 @@ func (s *residentSimulation) append(ctx context.Context) error {
 	for range 1 + s.rng.IntN(6) {
 		said = said.Add([]time.Duration{time.Minute, 7 * time.Hour, -time.Hour}[s.rng.IntN(3)])
 		m := conversation.Message{Text: s.words(15), SaidAt: said, Speaker: []string{"Ines", "Teo", "Inés Pilot", ""}[s.rng.IntN(4)]}
+		if s.rng.IntN(8) == 0 {
+			m.Text = s.words(100) + ". " + s.words(400)
+		}
 		if s.rng.IntN(6) == 0 {
 			m.Caption = s.words(3)
 		}

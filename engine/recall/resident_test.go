@@ -195,6 +195,7 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 	for i, h := range resident.Hits {
 		if i < len(file.Hits) && file.Hits[i].ID == h.ID {
 			same(t, fmt.Sprintf("%+v: explanation of %s", q, h.ID), plain(t, h.Explanation), plain(t, file.Hits[i].Explanation))
+			same(t, fmt.Sprintf("%+v: passage of %s", q, h.ID), plain(t, h.Passage), plain(t, file.Hits[i].Passage))
 		}
 	}
 	same(t, fmt.Sprintf("%+v: words", q), plain(t, resident.Words), plain(t, file.Words))

@@ -31,7 +31,7 @@ type Result struct {
 type Hit struct {
 	ID             string          `json:"id"`
 	Kind           kinds.Kind      `json:"kind"`
-	Text           string          `json:"text"` // at the level asked for
+	Text           string          `json:"text"` // at the level asked for; all of it, also where it is long
 	Score          float64         `json:"score"`
 	Scope          string          `json:"scope"`
 	Category       memory.Category `json:"category,omitempty"`
@@ -43,6 +43,8 @@ type Hit struct {
 	Role           string          `json:"role,omitempty"`
 	Speaker        string          `json:"speaker,omitempty"`
 	Signals        Candidate       `json:"signals"`
+	// Passage is what fits the question best of a long text; nil: the text is short.
+	Passage *Passage `json:"passage,omitempty"`
 	// Lifted says which messages made it a hit; only with Lift.
 	Lifted *Lifted `json:"lifted,omitempty"`
 	// Explanation says why it has its score; only with Explain.
@@ -54,7 +56,8 @@ type Candidate struct {
 	DocNo        int32      `json:"doc_no"`
 	ID           string     `json:"id"`
 	Kind         kinds.Kind `json:"kind"`
-	Cosine       *float64   `json:"cosine,omitempty"`        // of query and document, -1 to 1
+	Cosine       *float64   `json:"cosine,omitempty"`        // of query and document, or its best passage; -1 to 1
+	ByPassage    bool       `json:"by_passage,omitempty"`    // the cosine is that of its best passage, times its weight
 	NearCosine   *float64   `json:"near_cosine,omitempty"`   // with its neighbours
 	Raw          *float64   `json:"bm25,omitempty"`          // with its neighbours; natural logarithm
 	Met          *float64   `json:"met,omitempty"`           // share of the question's words there, by rarity, with its neighbours
@@ -79,8 +82,8 @@ type Candidate struct {
 	Dropped       string   `json:"dropped,omitempty"`   // the stage that dropped it
 }
 
-// Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders. It is empty
-// when there are no hits.
+// Prompt renders the hits as one block for a model's prompt: escaped, and labelled as data that gives no orders; of a long hit its passage. It is
+// empty when there are no hits.
 func (r *Result) Prompt() string {
 	if len(r.Hits) == 0 {
 		return ""
@@ -93,7 +96,7 @@ func (r *Result) Prompt() string {
 			what = cmp.Or(h.Speaker, h.Role)
 		}
 		fmt.Fprintf(&b, "<%s id=\"%s\" about=\"%s\" scope=\"%s\" date=\"%s\">%s</%s>\n",
-			h.Kind, escape(ids.Short(h.ID)), escape(what), escape(h.Scope), h.CreatedAt.Format(time.DateOnly), escape(h.Text), h.Kind)
+			h.Kind, escape(ids.Short(h.ID)), escape(what), escape(h.Scope), h.CreatedAt.Format(time.DateOnly), escape(h.Shown()), h.Kind)
 	}
 	b.WriteString("</recalled-memory>\n")
 	return b.String()

@@ -12,6 +12,7 @@ import (
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 // spoken is a turn of a hand-made talk: who said it, in which session of the host, and when; no date is the day before noon.
@@ -120,6 +121,14 @@ var signalCases = []struct {
 		with: "The dinghy." + weather, without: "The ship.",
 	},
 	{
+		name: "a passage of a long document", signal: "passage", question: "a small boat", mode: recall.VectorMode,
+		vectors: map[string][]float32{"a small boat": {1, 0, 0}, partOf("The dinghy." + weather): {0.9, 0.43, 0}, "The ship.": {0.3, 0.95, 0}},
+		talk: []spoken{
+			{session: "a", text: "The dinghy." + weather}, {session: "b", text: "The ship."},
+		},
+		with: "The dinghy." + weather, without: "The ship.",
+	},
+	{
 		name: "what tells something", signal: "tells", question: "the market",
 		talk: []spoken{
 			{session: "a", text: "Yesterday I went with Anna all over that big market."}, {session: "b", text: "The market."},
@@ -178,6 +187,12 @@ var signalCases = []struct {
 		},
 		with: "Small, that boat.", without: "The dinghy is leaking.",
 	},
+}
+
+// partOf is the second passage of a text, as it is embedded.
+func partOf(s string) string {
+	p := text.Passages(s)[1]
+	return s[p.Start:p.End]
 }
 
 // weather makes a text long.

@@ -27,6 +27,7 @@ type Weights struct {
 	Counted        string  `json:"counted"`
 	Normalise      string  `json:"normalise"`
 	Vector         float64 `json:"vector"`
+	Passage        float64 `json:"passage"`
 	Lexical        float64 `json:"lexical"`
 	Near           float64 `json:"near"`
 	Far            float64 `json:"far"`
@@ -62,7 +63,7 @@ type Weights struct {
 // these scores were made for: with the built-in model that one drops one right answer in seven (docs/recall.md).
 func MemoryWeights() Weights {
 	return Weights{
-		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
+		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Passage: 0.8, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
 		Decay: "engine", Recency: 0.1, RecencyDays: 14, Importance: true, LengthAnchor: 500,
 		LifeDays: 60, Reinforcement: 0.5, MaxLife: 3, HardMinScore: 0.25, Noise: true, Diversity: 0.85,
 	}
@@ -71,7 +72,7 @@ func MemoryWeights() Weights {
 // TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back but what is there by chance.
 func TranscriptWeights() Weights {
 	return Weights{
-		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Lexical: 1, Near: 0.5, Far: 0.3, LongTurn: 500,
+		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Passage: 0.5, Lexical: 1, Near: 0.5, Far: 0.3, LongTurn: 500,
 		Date: 1, DateDays: 14, Speaker: 0.3, Reply: 0.25, Answered: 0.5, Tells: 0.3, Wish: 0.2, Question: 0.2, Related: 0.2, Chance: 1, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
 	}
@@ -108,7 +109,7 @@ func (w Weights) validate() error {
 	}{
 		{"pool", float64(w.Pool), 10, 2000}, {"whole", float64(w.Whole), 0, 5000}, {"near", w.Near, 0, 1}, {"far", w.Far, 0, 1}, {"long_turn", w.LongTurn, 0, 100_000},
 		{"date", w.Date, 0, 1}, {"date_days", w.DateDays, 0.1, 3650}, {"speaker", w.Speaker, 0, 1},
-		{"reply", w.Reply, 0, 1}, {"answered", w.Answered, 0, 1}, {"tells", w.Tells, 0, 1}, {"wish", w.Wish, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"lexical", w.Lexical, 0, 1},
+		{"reply", w.Reply, 0, 1}, {"answered", w.Answered, 0, 1}, {"tells", w.Tells, 0, 1}, {"wish", w.Wish, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"passage", w.Passage, 0, 1}, {"lexical", w.Lexical, 0, 1},
 		{"chance", w.Chance, 0, 2}, {"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
 		{"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
 		{"max_life", w.MaxLife, 1, 10}, {"hard_min_score", w.HardMinScore, 0, 1}, {"diversity", w.Diversity, 0, 1},

@@ -128,6 +128,13 @@ func (u *Upkeep) Findings(ctx context.Context) (all []Finding, err error) {
 		if found && u.file.Held != nil {
 			faults = append(faults, Fault{purgedFault, "since " + since})
 		}
+		var passages, undivided int
+		if _, err := c.One(ctx, "stats_passages", []any{&passages, &undivided}); err != nil {
+			return err
+		}
+		if undivided > 0 {
+			faults = append(faults, Fault{undividedFault, fmt.Sprintf("%d documents", undivided)})
+		}
 		return c.Each(ctx, "doctor_fallbacks", func(rows *sql.Rows) error {
 			f := Fault{Fault: fallbackFault}
 			if err := rows.Scan(&f.Subject); err != nil {
@@ -156,7 +163,7 @@ func (u *Upkeep) Findings(ctx context.Context) (all []Finding, err error) {
 		if i < 0 {
 			x := ExplanationOf(fault.Fault)
 			i = len(all)
-			all = append(all, Finding{Fault: fault.Fault, Means: x.Means, Remedy: x.says, Repairable: u.able(x.remedy), Harmless: slices.Contains([]string{fallbackFault, orphanFault, purgedFault}, x.fault), remedy: x.remedy})
+			all = append(all, Finding{Fault: fault.Fault, Means: x.Means, Remedy: x.says, Repairable: u.able(x.remedy), Harmless: slices.Contains([]string{fallbackFault, orphanFault, purgedFault, undividedFault}, x.fault), remedy: x.remedy})
 		}
 		if all[i].Count++; len(all[i].Subjects) < MostSubjects {
 			all[i].Subjects = append(all[i].Subjects, fault.Subject)

@@ -56,6 +56,9 @@ var explanations = [...]explained{
 	{"two terms of one number", "recall takes one word for the other", reindexing, indexAnew},
 	{"totals of a kind differ from a count", "the rarity of words is wrong", reindexing, indexAnew},
 	{"blank scope", "nobody but an internal caller sees it", reindexing, indexAnew + "; where the row itself has no scope it stays"},
+	{"passage of no live document", "it takes room", reindexing, indexAnew},
+	{"passages of a document that are not one after the other", "a part of the text can't be found by its meaning", reindexing, indexAnew},
+	{"number that two have", "recall takes the vector of one for that of the other", reindexing, indexAnew},
 	{"vector of no live document", "recall finds what it must not", embedding, "the vector is deleted"},
 	{"vector that is not of unit length", "its likeness to a question is wrong", embedding, "the vector is deleted, and made anew where the model is at hand"},
 	{"more than one chosen model, or none", "recall does not know which vectors to use", byHand,
@@ -119,14 +122,16 @@ var explanations = [...]explained{
 	{"content of another length", "what was kept apart is not what was stored", byHand, fromBackup},
 	{orphanFault, "it takes room; a write that was broken off left it", sweeping, "the file is deleted"},
 	{purgedFault, "what was purged is in no row, but its bytes may be in the file until their room is used again", byHand, "`memctl doctor --shred` writes the file anew"},
+	{undividedFault, "a sentence in the midst of them is hard to find by meaning", reindexing, indexAnew + ", and vectors of passages where the model is at hand"},
 	{fallbackFault, "its text is an extract or cut, for the model that was asked failed", rewriting, "it is made anew where a model is at hand"},
 }
 
 // These are no contradictions, so Check does not know them.
 const (
-	fallbackFault = "summary that was made without the model"
-	orphanFault   = "file that no content is in"
-	purgedFault   = "purge whose bytes may still be in the file"
+	undividedFault = "long documents without passages"
+	fallbackFault  = "summary that was made without the model"
+	orphanFault    = "file that no content is in"
+	purgedFault    = "purge whose bytes may still be in the file"
 )
 
 // ExplanationOf finds what is known of a fault.

@@ -33,6 +33,8 @@ type Stats struct {
 	States        map[string]int `json:"states"`
 	Standings     map[string]int `json:"standings"` // current, superseded, expired, forgotten
 	Coverage      []Coverage     `json:"coverage"`
+	Passages      int            `json:"passages,omitempty"`  // of long documents
+	Undivided     int            `json:"undivided,omitempty"` // long documents from before there were passages; RebuildIndex makes them
 	// Next is the model whose vectors RebuildIndex is making, or was when it was broken off; nil: none.
 	Next *NextModel `json:"next,omitempty"`
 	// FastVectors is the share of the stored vectors in the layout that is scanned fast; below 1 after another program wrote
@@ -125,6 +127,9 @@ func (u *Upkeep) Stats(ctx context.Context) (*Stats, error) {
 			if err != nil {
 				return err
 			}
+		}
+		if _, err := c.One(ctx, "stats_passages", []any{&s.Passages, &s.Undivided}); err != nil {
+			return err
 		}
 		if s.FTS, err = u.index.FTSState(ctx, c); err != nil {
 			return err

@@ -32,6 +32,18 @@ CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical
 CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
+-- The cosine of a document of which that of the best passage is known, or NULL: the passage speaks for it where its share is more than the whole's.
+CREATE OR REPLACE MACRO passage_cosine(whole, best, share) AS
+    greatest(whole, nullif(share, 0) * best);
+
+-- Whether it does.
+CREATE OR REPLACE MACRO by_passage(whole, best, share) AS
+    coalesce(share > 0 AND share * best > whole, false);
+
+-- The characters of a text as they count: what its passage speaks for counts as no longer than what has none.
+CREATE OR REPLACE MACRO shown_characters(characters, by_passage) AS
+    CASE WHEN by_passage THEN least(characters, 600) ELSE characters END;
+
 -- What has no word of the question, around it neither, is by chance below the cosine that random text reaches. Without a model chance is more than any
 -- cosine. chance 0 is off.
 CREATE OR REPLACE MACRO by_chance(raw, cosine, near_cosine, chance) AS

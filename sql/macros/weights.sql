@@ -8,6 +8,7 @@ CREATE TYPE weights AS STRUCT(
     counted         VARCHAR,  -- where rarity and the average length are counted: 'kind': in all documents of a kind; 'asked': in those asked
     normalise       VARCHAR,  -- 'absolute': each score by its own formula; 'maximum': by the best of the query
     vector          DOUBLE,   -- share of the vector channel in the fused score
+    passage         DOUBLE,   -- share of the best passage in the cosine of a long document, 0 is off
     lexical         DOUBLE,   -- share of the lexical channel in the fused score
     near            DOUBLE,   -- share of the direct neighbours in what is scored, 0 is off
     far             DOUBLE,   -- share of the neighbours two places away, 0 is off

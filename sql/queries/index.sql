@@ -65,15 +65,21 @@ LIMIT $limit;
 CREATE OR REPLACE TEMP TABLE rebuilt_documents AS FROM documents LIMIT 0;
 CREATE OR REPLACE TEMP TABLE rebuilt_terms (term VARCHAR, hash UBIGINT);
 CREATE OR REPLACE TEMP TABLE rebuilt_surfaces (surface VARCHAR, hash UBIGINT, term_hash UBIGINT);
+CREATE OR REPLACE TEMP TABLE rebuilt_passages (doc_no INTEGER, start INTEGER, length INTEGER);
 CREATE OR REPLACE TEMP TABLE rebuilt_postings (term_hash UBIGINT, kind document_kind, doc_no INTEGER, tf FLOAT);
 
 -- name: index_replace
--- Puts what was made anew in place of the old. Documents that are the same stay. The other tables are made anew, for rows that are deleted would be
+-- Puts what was made anew in place of the old. Documents and passages that are the same stay. The other tables are made anew, for rows that are deleted would be
 -- remembered until the end of the transaction. Words go by hash, so that they are found without looking at all. Postings go by stretches of
 -- documents and within one by term, so that they are found both ways.
 DELETE FROM documents WHERE doc_no IN (SELECT doc_no FROM (FROM documents EXCEPT FROM rebuilt_documents));
 INSERT INTO documents FROM rebuilt_documents ANTI JOIN documents USING (doc_no) ORDER BY doc_no;
 DROP TABLE rebuilt_documents;
+DELETE FROM passages WHERE number IN (SELECT number FROM passages ANTI JOIN rebuilt_passages USING (doc_no, start, length));
+INSERT INTO passages
+SELECT nextval('doc_nos')::INTEGER, doc_no, start, length
+FROM (FROM rebuilt_passages ANTI JOIN passages USING (doc_no, start, length) ORDER BY doc_no, start);
+DROP TABLE rebuilt_passages;
 UPDATE kind_stats SET documents = n.documents, length = n.length
 FROM (
     SELECT s.kind, count(d.doc_no) AS documents, coalesce(sum(d.length), 0) AS length

@@ -1,7 +1,7 @@
 -- What the resident index is filled from.
 
 -- name: resident_size
-SELECT (SELECT count(*) FROM documents WHERE live), (SELECT count(*) FROM postings);
+SELECT (SELECT count(*) FROM documents WHERE live), (SELECT count(*) FROM postings), (SELECT count(*) FROM passages);
 
 -- name: resident_documents
 -- What takes part in recall, and whether its owner is passed over.
@@ -20,4 +20,7 @@ SELECT term_no, hash FROM terms;
 SELECT term_no, doc_no, tf FROM postings;
 
 -- name: resident_vectors
-SELECT doc_no, v FROM vectors;
+-- A passage has the number of its document, and its place there; the length of what is none is 0.
+SELECT coalesce(p.doc_no, v.doc_no), coalesce(p.start, 0), coalesce(p.length, 0), v.v
+FROM vectors AS v
+LEFT JOIN passages AS p ON p.number = v.doc_no;

@@ -23,27 +23,35 @@ UPDATE models SET chosen = true WHERE n = $n;
 DELETE FROM models WHERE n = $n;
 
 -- name: vectors_delete
-DELETE FROM {table} WHERE doc_no = {doc_no};
+DELETE FROM {table} WHERE doc_no IN ({numbers});
 
--- name: vectors_retire
-DELETE FROM {table} WHERE doc_no IN ({doc_nos});
+-- name: passages_of
+-- The numbers of the passages of documents.
+SELECT number FROM passages WHERE doc_no = ANY ($doc_nos::INTEGER[]);
+
+-- name: passages_delete
+DELETE FROM passages WHERE doc_no = ANY ($doc_nos::INTEGER[]);
 
 -- name: vectors_leftover
 -- Takes out what may not be recalled any more.
-DELETE FROM {table} WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live);
+DELETE FROM {table} WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live UNION ALL SELECT number FROM passages);
 
 -- name: vectors_missing
--- The next live documents that have no vector in {table}.
-SELECT doc_no, kind::VARCHAR, owner_id FROM documents AS d
-WHERE live AND doc_no > $after AND NOT EXISTS (FROM {table} AS v WHERE v.doc_no = d.doc_no)
-ORDER BY doc_no
+-- The next live documents, and passages of such, that have no vector in {table}. A document is embedded as a whole: its length is -1.
+SELECT e.number, d.doc_no, d.kind::VARCHAR, d.owner_id, e.start, e.length
+FROM (SELECT doc_no AS number, doc_no, 0 AS start, -1 AS length FROM documents UNION ALL SELECT number, doc_no, start, length FROM passages) AS e
+JOIN documents AS d USING (doc_no)
+WHERE d.live AND e.number > $after AND NOT EXISTS (FROM {table} AS v WHERE v.doc_no = e.number)
+ORDER BY e.number
 LIMIT $limit;
 
 -- name: vectors_missing_count
-SELECT count(*) FROM documents AS d
-WHERE live AND NOT EXISTS (FROM {table} AS v WHERE v.doc_no = d.doc_no);
+SELECT count(*)
+FROM (SELECT doc_no FROM documents WHERE live UNION ALL SELECT number FROM passages) AS e
+WHERE NOT EXISTS (FROM {table} AS v WHERE v.doc_no = e.doc_no);
 
 -- name: vectors_wanted
--- Which of these documents still want a vector in {table}.
-SELECT doc_no FROM documents AS d
-WHERE doc_no = ANY ($doc_nos::INTEGER[]) AND live AND NOT EXISTS (FROM {table} AS v WHERE v.doc_no = d.doc_no);
+-- Which of these documents and passages still want a vector in {table}.
+SELECT e.number
+FROM (SELECT doc_no AS number FROM documents WHERE live UNION ALL SELECT number FROM passages) AS e
+WHERE e.number = ANY ($numbers::INTEGER[]) AND NOT EXISTS (FROM {table} AS v WHERE v.doc_no = e.number);

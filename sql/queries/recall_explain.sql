@@ -2,10 +2,11 @@
 
 -- name: explain_tables
 -- Each connection has a place of its own for what is explained. A row of sifted is a document that takes part, or one that somebody
--- misses, with what keeps it out; one of word_hits is a term in a document that takes part; explained are candidates.
+-- misses, with what keeps it out; one of word_hits is a term in a document that takes part, one of meant its cosine; explained are candidates.
 CREATE OR REPLACE TEMP TABLE sifted (doc_no INTEGER, kind VARCHAR, length FLOAT, characters INTEGER, session_no INTEGER, place INTEGER, outside VARCHAR[]);
 CREATE OR REPLACE TEMP TABLE word_hits (
     doc_no INTEGER, word INTEGER, term VARCHAR, share DOUBLE, tf FLOAT, length FLOAT, idf DOUBLE, average_length DOUBLE);
+CREATE OR REPLACE TEMP TABLE meant (doc_no INTEGER, cosine DOUBLE);
 CREATE OR REPLACE TEMP TABLE explained (
     doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
     reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, wish DOUBLE, asks DOUBLE, fused DOUBLE);
@@ -13,6 +14,7 @@ CREATE OR REPLACE TEMP TABLE explained (
 -- name: explain_clear
 DROP TABLE temp.main.sifted;
 DROP TABLE temp.main.word_hits;
+DROP TABLE temp.main.meant;
 DROP TABLE temp.main.explained;
 
 -- name: explain_find
@@ -63,6 +65,25 @@ JOIN temp.main.sifted AS s USING (doc_no)
 JOIN temp.main.word_rarity AS r ON r.word = a.word AND r.kind = p.kind
 CROSS JOIN temp.main.weighing AS w
 WHERE a.share > 0 AND s.outside = [];
+
+-- name: explain_meant
+-- The cosines of who takes part, as recall_gather has them.
+INSERT INTO temp.main.meant
+SELECT o.doc_no, passage_cosine(o.cosine, p.cosine, w.passage)
+FROM (
+    SELECT v.doc_no, array_inner_product(v.v, a.v) AS cosine
+    FROM vectors AS v
+    CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
+    WHERE v.doc_no IN (SELECT doc_no FROM temp.main.sifted WHERE outside = [])
+) AS o
+LEFT JOIN (
+    SELECT p.doc_no, max(array_inner_product(v.v, a.v)) AS cosine
+    FROM passages AS p
+    JOIN vectors AS v ON v.doc_no = p.number
+    CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
+    GROUP BY p.doc_no
+) AS p USING (doc_no)
+CROSS JOIN temp.main.weighing AS w;
 
 -- name: explain_offer
 -- Candidates to explain, with their signals; one that is no number could not be known.
@@ -120,12 +141,9 @@ ORDER BY s.doc_no, points DESC, s.word;
 -- What was said up to two places before and after: its share in the score, and its own cosine and BM25.
 WITH steps AS (
     SELECT unnest([-2, -1, 1, 2]) AS step, unnest([far, near, near, far]) AS share, long_turn FROM temp.main.weighing
-),
-asked AS MATERIALIZED (
-    SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []
 )
 SELECT e.doc_no, s.step, s.share * shortness(p.characters, s.long_turn) * shortness(n.characters, s.long_turn) AS share, n.doc_no AS neighbour,
-    (SELECT array_inner_product(v.v, a.v)::DOUBLE FROM vectors AS v CROSS JOIN asked AS a WHERE v.doc_no = n.doc_no) AS cosine,
+    (SELECT m.cosine FROM temp.main.meant AS m WHERE m.doc_no = n.doc_no) AS cosine,
     (SELECT sum(bm25(h.idf, h.share * h.tf, h.length, h.average_length, w.k1, w.b))
      FROM temp.main.word_hits AS h CROSS JOIN temp.main.weighing AS w WHERE h.doc_no = n.doc_no) AS raw
 FROM temp.main.explained AS e
@@ -222,11 +240,7 @@ WITH by_words AS (
           FROM temp.main.word_hits AS h CROSS JOIN temp.main.weighing AS w GROUP BY h.doc_no)
 ),
 by_meaning AS (
-    SELECT doc_no, cosine, row_number() OVER (ORDER BY cosine DESC, doc_no) AS place
-    FROM (SELECT v.doc_no, array_inner_product(v.v, a.v)::DOUBLE AS cosine
-          FROM vectors AS v
-          CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
-          WHERE v.doc_no IN (SELECT doc_no FROM temp.main.sifted WHERE outside = []))
+    SELECT doc_no, cosine, row_number() OVER (ORDER BY cosine DESC, doc_no) AS place FROM temp.main.meant
 )
 SELECT w.raw, coalesce(w.place, 0), (SELECT count(*) FROM by_words), m.cosine, coalesce(m.place, 0), (SELECT count(*) FROM by_meaning), q.pool
 FROM temp.main.asking AS q

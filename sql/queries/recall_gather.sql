@@ -80,7 +80,7 @@ SELECT word, sum(documents)::DOUBLE, sum(population)::DOUBLE FROM temp.main.word
 
 -- name: recall_gather
 -- Gathers the documents that may answer the question, with what is known of each before it is scored. Every document is looked at with its
--- neighbours: what was said up to two places before and after it, in the same session. What is dated after now was written under a clock that ran ahead;
+-- neighbours: what was said up to two places before and after it, in the same session; the cosine of a long one is also that of its best passage. What is dated after now was written under a clock that ran ahead;
 -- it takes part, but a memory that is said to begin later than it was made does not.
 WITH within AS (  -- who takes part
     SELECT d.*
@@ -149,10 +149,22 @@ hits AS MATERIALIZED (
     JOIN temp.main.word_rarity AS r ON r.word = h.word AND r.kind = h.kind
 ),
 cosines AS MATERIALIZED (
-    SELECT v.doc_no, array_inner_product(v.v, a.v) AS cosine
-    FROM vectors AS v
-    CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
-    WHERE v.doc_no IN (SELECT doc_no FROM eligible)
+    SELECT o.doc_no, passage_cosine(o.cosine, p.cosine, w.passage) AS cosine, by_passage(o.cosine, p.cosine, w.passage) AS by_passage
+    FROM (
+        SELECT v.doc_no, array_inner_product(v.v, a.v) AS cosine
+        FROM vectors AS v
+        CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
+        WHERE v.doc_no IN (SELECT doc_no FROM eligible)
+    ) AS o
+    LEFT JOIN (
+        SELECT p.doc_no, max(array_inner_product(v.v, a.v)) AS cosine
+        FROM passages AS p
+        JOIN vectors AS v ON v.doc_no = p.number
+        CROSS JOIN (SELECT as_vector(v) AS v FROM temp.main.asked_vector WHERE v <> []) AS a
+        WHERE p.doc_no IN (SELECT doc_no FROM eligible) AND (SELECT passage > 0 FROM temp.main.weighing)
+        GROUP BY p.doc_no
+    ) AS p USING (doc_no)
+    CROSS JOIN temp.main.weighing AS w
 ),
 
 -- The pool: the best of each channel, the newest wishes where the question asks for help, or everybody where they are few enough.
@@ -197,7 +209,7 @@ around AS MATERIALIZED (
 blended AS MATERIALIZED (
     SELECT a.doc_no, sum(a.share * a.length) AS length, any_value(a.shortness) AS shortness,
         sum(a.share * v.cosine) / sum(a.share) FILTER (v.cosine IS NOT NULL) AS near_cosine,
-        max(v.cosine) FILTER (a.neighbour = a.doc_no) AS cosine
+        max(v.cosine) FILTER (a.neighbour = a.doc_no) AS cosine, bool_or(v.by_passage) FILTER (a.neighbour = a.doc_no) AS by_passage
     FROM around AS a
     LEFT JOIN cosines AS v ON v.doc_no = a.neighbour
     GROUP BY a.doc_no
@@ -225,7 +237,7 @@ rarities AS (  -- of all words that are looked up
 SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, coalesce(d.wishes, false), d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
     m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
-    b.cosine::DOUBLE, b.near_cosine, l.raw, CASE WHEN r.idf > 0 THEN coalesce(l.met, 0) / r.idf END
+    b.cosine::DOUBLE, b.near_cosine, l.raw, CASE WHEN r.idf > 0 THEN coalesce(l.met, 0) / r.idf END, coalesce(b.by_passage, false)
 FROM candidates AS c
 JOIN documents AS d USING (doc_no)
 JOIN blended AS b USING (doc_no)

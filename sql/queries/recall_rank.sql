@@ -104,7 +104,7 @@ normed AS (
              THEN recency_boost(reranked, age, weight('recency_days'), weight('recency')) ELSE reranked END AS recency,
         CASE WHEN kind = 'memory' AND weight('decay') = 'simple' AND weight('importance')
              THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted,
-        length_norm(importance_weighted, characters, weight('length_anchor')) AS length_normed
+        length_norm(importance_weighted, shown_characters(characters, by_passage), weight('length_anchor')) AS length_normed
     FROM reranked
 ),
 decayed AS (
@@ -137,6 +137,13 @@ SELECT b.place, a.place
 FROM (SELECT s.place, v.v FROM listed() AS s JOIN vectors AS v USING (doc_no)) AS a
 JOIN (SELECT s.place, v.v FROM listed() AS s JOIN vectors AS v USING (doc_no)) AS b ON a.place < b.place
 WHERE array_inner_product(a.v, b.v) > $most::FLOAT;
+
+-- name: recall_passages
+-- The cosines of the passages of the documents listed.
+SELECT p.doc_no, p.start, array_inner_product(v.v, as_vector($v::FLOAT[]))::DOUBLE
+FROM passages AS p
+JOIN vectors AS v ON v.doc_no = p.number
+WHERE p.doc_no IN (SELECT doc_no FROM listed());
 
 -- name: recall_kept
 -- Of so many ranked documents the places, from 1, of those that are kept beside the ones that are alike.

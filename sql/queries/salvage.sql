@@ -64,7 +64,8 @@ CREATE OR REPLACE SEQUENCE doc_nos START WITH {next};
 -- name: recover_highest
 SELECT greatest(
     (SELECT coalesce(max(doc_no), 0) FROM memories), (SELECT coalesce(max(doc_no), 0) FROM messages),
-    (SELECT coalesce(max(doc_no), 0) FROM summaries), (SELECT coalesce(max(doc_no), 0) FROM vectors))::BIGINT;
+    (SELECT coalesce(max(doc_no), 0) FROM summaries), (SELECT coalesce(max(doc_no), 0) FROM vectors),
+    (SELECT coalesce(max(number), 0) FROM passages))::BIGINT;
 
 -- name: recover_known
 -- Which of these ids a file has.

@@ -113,7 +113,21 @@ WHERE s.documents IS DISTINCT FROM coalesce(c.documents, 0) OR abs(s.length - co
 -- Contradictions about vectors and models.
 SELECT 'vector of no live document' AS fault, v.doc_no::VARCHAR AS subject
 FROM vectors AS v
-WHERE v.doc_no NOT IN (SELECT doc_no FROM documents WHERE live)
+WHERE v.doc_no NOT IN (SELECT doc_no FROM documents WHERE live UNION ALL SELECT number FROM passages)
+UNION ALL
+SELECT 'passage of no live document', p.number::VARCHAR
+FROM passages AS p
+WHERE p.doc_no NOT IN (SELECT doc_no FROM documents WHERE live)
+UNION ALL
+SELECT 'passages of a document that are not one after the other', doc_no::VARCHAR
+FROM (SELECT doc_no, start <> coalesce(lag(start + length) OVER (PARTITION BY doc_no ORDER BY start, number), 0) AS gap FROM passages)
+WHERE gap
+GROUP BY doc_no
+UNION ALL
+SELECT 'number that two have', number::VARCHAR
+FROM (SELECT number FROM passages UNION ALL SELECT doc_no FROM documents)
+GROUP BY number
+HAVING count(*) > 1
 UNION ALL
 SELECT 'vector that is not of unit length', doc_no::VARCHAR
 FROM vectors

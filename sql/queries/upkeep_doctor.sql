@@ -179,7 +179,7 @@ SELECT kind, 0, 0 FROM (SELECT unnest(enum_range(NULL::document_kind))::document
 -- name: doctor_vectors
 -- Vectors of what cannot be recalled, and those of a wrong length, which are made anew.
 DELETE FROM {table}
-WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live) OR NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false);
+WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live UNION ALL SELECT number FROM passages) OR NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false);
 
 -- name: doctor_fallbacks
 -- Summaries that were made without the model that was asked.

@@ -18,9 +18,15 @@ WHERE d.live
 GROUP BY d.kind
 ORDER BY d.kind;
 
+-- name: stats_passages
+-- How many passages there are, and how many long documents of a file that was written before there were any have none.
+SELECT (SELECT count(*) FROM passages),
+    (SELECT count(*) FROM documents AS d
+     WHERE live AND characters > 600 AND doc_no NOT IN (SELECT doc_no FROM passages) AND EXISTS (FROM settings WHERE name = 'undivided'));
+
 -- name: stats_next
 -- How far the vectors are that will take the place of those there are.
-SELECT (SELECT count(*) FROM documents WHERE live), (SELECT count(*) FROM {table});
+SELECT (SELECT count(*) FROM documents WHERE live) + (SELECT count(*) FROM passages), (SELECT count(*) FROM {table});
 
 -- name: stats_totals
 SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM terms), (SELECT count(*) FROM postings), (SELECT max(version) FROM migrations);

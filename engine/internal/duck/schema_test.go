@@ -208,7 +208,7 @@ func keep(t *testing.T, name string, o engine.Options) {
 		{Role: "assistant", Blocks: []conversation.Block{{Type: conversation.ThinkingBlock, Text: "I measure."}, {Type: conversation.ToolCallBlock, CallID: "c1", Tool: "sounding", Input: `{"berth":4}`}}},
 		{Role: "tool", Blocks: []conversation.Block{{Type: conversation.ToolResultBlock, CallID: "c1", Tool: "sounding", Output: "12.5 m", Raw: []byte("12.5 m\xff")}}},
 		{Role: "assistant", Text: "Twelve and a half metres at low water."}, {Text: "HEARTBEAT", SetAside: conversation.AsideEvent},
-		{Text: "And at berth five, beside the new crane?"}, {Role: "assistant", Text: "Eleven metres there, and mud below that."},
+		{Text: "And at berth five, beside the new crane?"}, {Role: "assistant", Text: "Eleven metres there, and mud below that. " + strings.Repeat("The dredger works there until the evening tide. ", 30)},
 	}, Cursor: &conversation.Cursor{Path: "/quay.jsonl", Host: "plain", FileID: "1", FirstLine: "x", Bytes: 1, Lines: 1}})
 	if _, err := e.Compact(t.Context(), compact.Request{Conversation: "quay", Force: true}); err != nil {
 		t.Fatal(err)

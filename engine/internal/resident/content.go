@@ -31,8 +31,8 @@ func (x *Index) Differs(other *Index) string {
 			return fmt.Sprintf("%s: %+v, want %+v", allKinds[kind], of, like)
 		}
 	}
-	if x.vectors.count != other.vectors.count {
-		return fmt.Sprintf("%d vectors, want %d", x.vectors.count, other.vectors.count)
+	if x.vectors.count != other.vectors.count || x.passages.count != other.passages.count {
+		return fmt.Sprintf("vectors of %d documents and %d passages, want %d and %d", x.vectors.count, x.passages.count, other.vectors.count, other.passages.count)
 	}
 	return firstDifference(got, want)
 }
@@ -74,6 +74,16 @@ func (x *Index) content() (parts map[string]string, fault string) {
 			parts[fmt.Sprint("vector of ", c.no)] = fmt.Sprint(x.vectors.vector(int32(slot)), x.vectors.bits[int(slot)*x.vectors.words:][:x.vectors.words])
 		}
 	})
+	for slot, rows := range x.passages.rows {
+		if !x.live.Contains(uint32(slot)) {
+			fault = fmt.Sprintf("slot %d is dead and has passages", slot)
+			break
+		}
+		for _, row := range rows {
+			bounds := x.passages.bounds[row]
+			parts[fmt.Sprint("passage of ", x.columns[slot].no, " at ", bounds[0])] = fmt.Sprint(bounds[1], x.passages.vector(row), x.passages.of[row] == slot)
+		}
+	}
 	if fault == "" && (x.live.Count() != len(x.columns)-x.dead || len(x.columns) != len(x.vectors.scales) && x.vectors.dims > 0) {
 		fault = fmt.Sprintf("%d slots are live of %d, %d dead, %d for vectors", live, len(x.columns), x.dead, len(x.vectors.scales))
 	}

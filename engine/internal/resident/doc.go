@@ -7,5 +7,7 @@
 // A vector is kept twice: as one bit a dimension of other axes, by which all are looked through, and as 16 bits, of which the cosines are made. Where a question
 // may be answered by few, all their cosines are made.
 //
+// Passages of long documents have vectors of the same kind, in rows of their own, each of which knows its slot.
+//
 // Index.mu owns everything. A question holds it for reading as long as it asks, what was committed is put in under it.
 package resident

@@ -31,8 +31,8 @@ type Question struct {
 	Far    float64
 	// LongTurn is how many characters a document has that takes from each neighbour, and gives it, half as much; 0: all do alike.
 	LongTurn float64
-	Wishes   bool // what states a wish is a candidate
-	Session  bool // sessions are scored too
+	Wishes   bool    // what states a wish is a candidate
+	Passage  float64 // how much the best passage counts in a cosine
 }
 
 // Found is a candidate with what was found out of it; what is not known is NaN, or Never.
@@ -49,23 +49,13 @@ type Found struct {
 	Characters            int32
 	Noise                 bool
 	Use                   Use
-	Cosine                float64 // own
+	Cosine                float64 // own, or of the best passage
+	ByPassage             bool    // the latter
 	NearCosine            float64 // with the neighbours
 	Raw                   float64 // BM25, with the neighbours
 	// Met is the share of the question's words that stand there, by their rarity, with the neighbours: 0 to 1. NaN: no words were asked.
 	Met float64
 }
-
-// How many vectors are looked at closely: where no more take part all of them, else those whose sketches are most like the question.
-const (
-	fewVectors   = 4000
-	firstVectors = 1000
-	poolVectors  = 32  // for each of the pool, where that is more
-	shareVectors = 250 // one in so many, likewise
-	// Of very many, signs alone choose those whose sketches are looked at: so many times as many as are wanted, or one in so many where that is more.
-	firstShare   = 4
-	firstShareOf = 16
-)
 
 // Gather finds the candidates and their signals, as the query recall_gather does.
 func (x *Index) Gather(q *Question) []Found {
@@ -80,7 +70,7 @@ func (x *Index) Gather(q *Question) []Found {
 		g.steps = append(g.steps, step{-2, q.Far}, step{2, q.Far})
 	}
 	if q.Vector != nil && x.vectors.dims == len(q.Vector) {
-		g.probe = x.vectors.probe(q.Vector)
+		g.probe, g.passageProbe = x.vectors.probe(q.Vector), x.passages.probe(q.Vector)
 	}
 	g.listen()
 	g.choose()
@@ -94,8 +84,10 @@ type gathering struct {
 	q     *Question
 	among bitmap.Bitmap
 	probe *probe // nil: no vector is asked
-	steps []step
-	hits  []hit // of terms that some document has
+	// The same for passages, which may be kept otherwise.
+	passageProbe *probe
+	steps        []step
+	hits         []hit // of terms that some document has
 	// By session, those that take part, in order of their places.
 	seats      map[int32][]seat
 	candidates []int32 // slots
@@ -321,76 +313,6 @@ func top[T any](all []T, n int, order func(a, b T) int) []T {
 	return heap
 }
 
-// byVector gives the best by cosine.
-func (g *gathering) byVector(n int) []int32 {
-	v := &g.vectors
-	if g.probe == nil {
-		return nil
-	}
-	slots := make([]int32, 0, n)
-	g.among.Range(func(slot uint32) {
-		if v.scales[slot] != 0 {
-			slots = append(slots, int32(slot))
-		}
-	})
-	if len(slots) > fewVectors {
-		slots = g.nearest(slots, closely(g.q.Pool, len(slots)))
-	}
-	all := make([]scored, len(slots))
-	for i, slot := range slots {
-		all[i] = scored{slot, v.about(slot, g.probe)}
-	}
-	return g.best(all)
-}
-
-// closely is how many of so many vectors are looked at closely for a pool.
-func closely(pool, of int) int { return max(firstVectors, poolVectors*pool, of/shareVectors) }
-
-// nearest gives about the n whose sketches are most like the question, or some more.
-func (g *gathering) nearest(slots []int32, n int) []int32 {
-	if n >= len(slots) {
-		return slots
-	}
-	if first := max(firstShare*n, len(slots)/firstShareOf); len(slots) > 2*first {
-		signs := make([]uint64, g.vectors.words)
-		sketch(g.probe.exact, make([]float32, 64*g.vectors.words), signs)
-		slots = mostAlike(slots, first, func(slot int32) float32 { return -float32(g.vectors.distance(slot, signs)) })
-	}
-	planes := g.vectors.planes(g.probe.exact)
-	return mostAlike(slots, n, func(slot int32) float32 { return g.vectors.like(slot, planes) })
-}
-
-// mostAlike gives the n of slots that are most alike, and who is hardly less so.
-func mostAlike(slots []int32, n int, like func(slot int32) float32) []int32 {
-	likeness := make([]float32, len(slots))
-	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
-	for i, slot := range slots {
-		l := like(slot)
-		likeness[i], least, most = l, min(least, l), max(most, l)
-	}
-	if most == least {
-		return slots
-	}
-	const steps = 1 << 12
-	var counts [steps + 1]int
-	scale := steps / (most - least)
-	for _, l := range likeness {
-		counts[int((l-least)*scale)]++
-	}
-	from, sum := steps+1, 0
-	for sum < n {
-		from--
-		sum += counts[from]
-	}
-	near := make([]int32, 0, sum)
-	for i, l := range likeness {
-		if int((l-least)*scale) >= from {
-			near = append(near, slots[i])
-		}
-	}
-	return near
-}
-
 // hear notes which words stand in the documents around.
 func (g *gathering) hear() {
 	g.heard = make([][]note, len(g.around))
@@ -424,10 +346,12 @@ func each(slots []int32, postings []posting, do func(i int, tf float32)) {
 // describe gives the candidates with their signals.
 func (g *gathering) describe() []Found {
 	q := g.q
-	cosines := make([]float64, len(g.around))
+	cosines, byPassage := make([]float64, len(g.around)), make([]bool, len(g.around))
 	for i, slot := range g.around {
 		if cosines[i] = math.NaN(); g.probe != nil && g.vectors.has(slot) {
-			cosines[i] = g.vectors.cosine(slot, g.probe)
+			whole := g.vectors.cosine(slot, g.probe)
+			cosines[i] = g.withPassages(slot, whole, g.passages.cosine)
+			byPassage[i] = cosines[i] > whole
 		}
 	}
 	type sum struct {
@@ -460,7 +384,7 @@ func (g *gathering) describe() []Found {
 					near += share * cosine
 					shares += share
 					if n.slot == slot {
-						f.Cosine = cosine
+						f.Cosine, f.ByPassage = cosine, byPassage[i]
 					}
 				}
 				for _, note := range g.heard[i] {

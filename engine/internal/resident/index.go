@@ -69,7 +69,8 @@ type Index struct {
 	postings [][]posting
 	posted   int
 
-	vectors vectors
+	vectors  vectors
+	passages passages
 }
 
 // column is a row of the columns, in the order that keeps it small.
@@ -101,7 +102,8 @@ type posting struct {
 // New gives an empty index for vectors of so many dimensions; 0: for none.
 func New(dims int) *Index {
 	return &Index{names: names{numbers: map[string]uint32{"": 0}, texts: []string{""}}, speakers: map[uint32]string{}, conversations: map[uint32][]int32{},
-		sessions: map[int32][]int32{}, uses: []Use{Unused}, terms: map[uint64]int32{}, vectors: vectors{dims: dims, words: sketchWords(dims)}}
+		sessions: map[int32][]int32{}, uses: []Use{Unused}, terms: map[uint64]int32{}, vectors: newVectors(dims),
+		passages: passages{vectors: newVectors(dims), rows: map[int32][]int32{}}}
 }
 
 // Dims is of how many dimensions its vectors are.
@@ -130,9 +132,10 @@ type Change struct {
 	Document Document
 	Words    *Words
 	Vector   []float32 // nil: none
+	Passages []Passage // those that have a vector
 	Moved    bool
 	Gone     bool // it has left
-	Embedded bool // only the vector is new
+	Embedded bool // only the vector is new, or those of passages are
 }
 
 // Apply puts what was committed in place, all at once.
@@ -156,7 +159,10 @@ func (x *Index) apply(c *Change) {
 		}
 	case c.Embedded:
 		if known && x.live.Contains(uint32(slot)) {
-			x.vectors.set(slot, c.Vector)
+			if c.Vector != nil {
+				x.vectors.set(slot, c.Vector)
+			}
+			x.passages.add(slot, c.Passages...)
 		}
 	case c.Words == nil:
 		if known && x.live.Contains(uint32(slot)) {
@@ -172,7 +178,7 @@ func (x *Index) apply(c *Change) {
 			}
 			x.kill(slot)
 		}
-		x.put(&d, c.Words, c.Vector)
+		x.passages.add(x.put(&d, c.Words, c.Vector), c.Passages...)
 	}
 }
 
@@ -184,8 +190,8 @@ func (x *Index) slotOf(no int32) (slot int32, known bool) {
 }
 
 // put gives a document a slot.
-func (x *Index) put(d *Document, words *Words, vector []float32) {
-	slot := int32(len(x.columns))
+func (x *Index) put(d *Document, words *Words, vector []float32) (slot int32) {
+	slot = int32(len(x.columns))
 	for int(d.No) >= len(x.slots) {
 		x.slots = append(x.slots, 0)
 	}
@@ -207,6 +213,7 @@ func (x *Index) put(d *Document, words *Words, vector []float32) {
 	}
 	x.posted += len(words.Hashes)
 	x.vectors.add(vector)
+	return slot
 }
 
 // sit puts a slot beside the others of its session. The first of a session is not there before the second comes.
@@ -279,6 +286,7 @@ func (x *Index) kill(slot int32) {
 	x.live.Remove(uint32(slot))
 	x.plain.Remove(uint32(slot))
 	x.vectors.set(slot, nil)
+	x.passages.kill(slot)
 	x.dead++
 }
 
@@ -293,6 +301,7 @@ func (x *Index) Worn() bool {
 type Size struct {
 	Documents int
 	Vectors   int
+	Passages  int   // that have one
 	Bytes     int64 // about
 }
 
@@ -300,24 +309,25 @@ type Size struct {
 func (x *Index) Size() Size {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return Size{len(x.columns) - x.dead, x.vectors.count, x.bytes()}
+	return Size{len(x.columns) - x.dead, x.vectors.count, x.passages.count, x.bytes()}
 }
 
 // What parts of the index take beside what they hold, in bytes.
 const (
-	SlotBytes   = 4  // a number, also one that is no document's
-	columnBytes = 96 // with the slot, and the places in sets
-	termBytes   = 56 // with the place in the map
+	SlotBytes    = 4  // a number, also one that is no document's
+	columnBytes  = 96 // with the slot, and the places in sets
+	termBytes    = 56 // with the place in the map
+	passageBytes = 20 // with the place among those of its document
 )
 
 func (x *Index) bytes() int64 {
-	return Bytes(int64(len(x.columns)), int64(x.posted), x.vectors.dims) + int64(len(x.terms))*termBytes
+	return Bytes(int64(len(x.columns)), int64(x.posted), int64(len(x.passages.of)), x.vectors.dims) + int64(len(x.terms))*termBytes
 }
 
-// Bytes is about how much an index of so many documents and postings takes, with vectors of so many dimensions.
-func Bytes(documents, postings int64, dims int) int64 {
-	v := vectors{dims: dims, words: sketchWords(dims)}
-	return documents*(columnBytes+int64(v.bytes())) + postings*8
+// Bytes is about how much an index of so many documents, postings and passages takes, with vectors of so many dimensions.
+func Bytes(documents, postings, passages int64, dims int) int64 {
+	v := newVectors(dims)
+	return documents*(columnBytes+int64(v.bytes())) + postings*8 + passages*(passageBytes+int64(v.bytes()))
 }
 
 // What kindNo gives.

@@ -39,6 +39,13 @@ func (x *Index) SortPostings() {
 	}
 }
 
+// LoadPassage gives a document one of its passages.
+func (x *Index) LoadPassage(no int32, p Passage) {
+	if slot, known := x.slotOf(no); known {
+		x.passages.add(slot, p)
+	}
+}
+
 // LoadVector gives a document its vector.
 func (x *Index) LoadVector(no int32, vector []float32) {
 	if slot, known := x.slotOf(no); known {

@@ -196,6 +196,6 @@ func BenchmarkNearest(b *testing.B) {
 	}
 	g := &gathering{Index: x, probe: x.vectors.probe(unit(rng, dims, nil))}
 	for b.Loop() {
-		g.nearest(slots, closely(20, documents))
+		g.nearest(&x.vectors, slots, closely(20, documents))
 	}
 }

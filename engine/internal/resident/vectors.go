@@ -18,6 +18,9 @@ type vectors struct {
 	turned      []float32 // of the vector that comes
 }
 
+// newVectors is room for vectors of so many dimensions.
+func newVectors(dims int) vectors { return vectors{dims: dims, words: sketchWords(dims)} }
+
 // fewValues is how many values are kept as they are: 16 MB of them.
 const fewValues = 4 << 20
 

@@ -1,0 +1,136 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/text"
+	sqlfiles "github.com/mallardmem/mallard/sql"
+)
+
+// Passage is a stretch of the text that is embedded of a long document, in bytes.
+type Passage struct {
+	Start, Length int32
+	Vector        []float32 // nil: none
+}
+
+// Divide gives a document the passages of what is embedded of it, without vectors.
+func (d *Document) Divide(embedded string) {
+	d.Passages = nil
+	for _, p := range text.Passages(embedded) {
+		d.Passages = append(d.Passages, Passage{Start: int32(p.Start), Length: int32(p.End - p.Start)})
+	}
+}
+
+// EmbedDocuments gives documents their passages, and them and their passages the vectors, where there is a model to make them; texts are what is embedded.
+// The error is that of Embed, and where it is an *Unusable it tells of the documents alone: a passage may go without. The same holds for locks.
+func (ix *Index) EmbedDocuments(ctx context.Context, docs []*Document, texts []string) error {
+	all := slices.Clone(texts)
+	for i, d := range docs {
+		d.Divide(texts[i])
+		for _, p := range d.Passages {
+			all = append(all, texts[i][p.Start:p.Start+p.Length])
+		}
+	}
+	vectors, err := ix.Embed(ctx, all)
+	var bad *Unusable
+	if errors.As(err, &bad) {
+		for i := range bad.Of {
+			if i >= len(docs) {
+				delete(bad.Of, i)
+			}
+		}
+		if len(bad.Of) == 0 {
+			err = nil
+		}
+	}
+	if vectors == nil {
+		return err
+	}
+	next := len(docs)
+	for i, d := range docs {
+		d.Vector = vectors[i]
+		for j := range d.Passages {
+			d.Passages[j].Vector = vectors[next]
+			next++
+		}
+	}
+	return err
+}
+
+// insertPassages writes the passages of live documents, and gives the rows of their vectors.
+func (ix *Index) insertPassages(ctx context.Context, tx *duck.Write, docs []*Document) (vectors [][]driver.Value, err error) {
+	n := 0
+	for _, d := range docs {
+		if !d.Retired {
+			n += len(d.Passages)
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	numbers, err := ix.NextDocNos(ctx, tx.Conn, n)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]driver.Value, 0, n)
+	for _, d := range docs {
+		if d.Retired {
+			continue
+		}
+		for _, p := range d.Passages {
+			number := numbers[len(rows)]
+			rows = append(rows, []driver.Value{number, d.No, p.Start, p.Length})
+			if p.Vector != nil {
+				vectors = append(vectors, []driver.Value{number, p.Vector})
+			}
+		}
+	}
+	return vectors, tx.AppendRows("passages", rows)
+}
+
+// deleteVectors takes out the vectors of documents, and their passages with those of them.
+func (ix *Index) deleteVectors(ctx context.Context, tx *duck.Write, docNos []int32) error {
+	numbers := slices.Clone(docNos)
+	err := tx.Each(ctx, "passages_of", func(rows *sql.Rows) error {
+		var number int32
+		err := rows.Scan(&number)
+		numbers = append(numbers, number)
+		return err
+	}, sql.Named("doc_nos", docNos))
+	if err != nil {
+		return err
+	}
+	if len(numbers) > len(docNos) {
+		if _, err := tx.Exec(ctx, "passages_delete", sql.Named("doc_nos", docNos)); err != nil {
+			return err
+		}
+	}
+	list := make([]string, len(numbers))
+	for i, number := range numbers {
+		list[i] = strconv.Itoa(int(number))
+	}
+	return ix.inVectors(ctx, tx, "vectors_delete", "{numbers}", strings.Join(list, ", "))
+}
+
+// inVectors runs a statement for the vectors of the file's model, and for those that are to take their place.
+func (ix *Index) inVectors(ctx context.Context, tx *duck.Write, query string, replaced ...string) error {
+	for _, m := range []Model{ix.Chosen, ix.next} {
+		if m.N == 0 {
+			continue
+		}
+		if err := tx.ExecDDL(ctx, sqlfiles.Query(query), append([]string{"{table}", m.Table()}, replaced...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UndividedSetting is in a file that was written before there were passages, until its index is made anew.
+const UndividedSetting = "undivided"
