@@ -20,9 +20,12 @@ ROOM := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}')" 
 # Those that take longest begin first.
 FIRST := ./engine ./engine/upkeep ./engine/recall ./engine/faulttest ./cmd/memctl ./engine/session
 
+# Most binutils bring a second linker, gold, which takes two thirds of the first one's time.
+LINKER := $(shell command -v ld.gold >/dev/null && echo -extldflags=-fuse-ld=gold)
+
 # Debuggers' tables are left out, for to link them takes more than half of the time in which a package of tests is made, and go vet, which "make lint" runs.
 test: ## run all tests
-	$(ROOM) $(GO) test -vet=off -ldflags='-s -w' $(TESTFLAGS) -timeout 45m $(FIRST) ./...
+	$(ROOM) $(GO) test -vet=off -ldflags='-s -w $(LINKER)' $(TESTFLAGS) -timeout 45m $(FIRST) ./...
 
 test-long: ## run all tests in their long form, those of faults too: some hours
 	MALLARD_LONG=1 $(GO) test $(TESTFLAGS) -timeout 6h $(FIRST) ./...
