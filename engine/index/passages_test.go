@@ -124,6 +124,33 @@ func TestPassagesWithoutAModel(t *testing.T) {
 		t.Errorf("%d vectors of passages, want %d", vectors, len(want))
 	}
 	enginetest.Check(t, e)
+	again := enginetest.Remember(t, e, memory.RememberRequest{Text: long}).ID
+	vectorsOf := func(id string) [][]any {
+		return enginetest.Rows(t, e, `SELECT p.start, v.v::VARCHAR FROM passages AS p JOIN documents AS d USING (doc_no) JOIN vectors AS v ON v.doc_no = p.number
+			WHERE d.owner_id = '`+id+`' ORDER BY p.start`)
+	}
+	enginetest.Equal(t, "vectors that came later", vectorsOf(m), vectorsOf(again))
+}
+
+// TestRebuildCutsAnew: passages that are not what the text has are made anew, with their vectors, and nothing of the old ones is left.
+func TestRebuildCutsAnew(t *testing.T) {
+	t.Parallel()
+	path := enginetest.NewFile(t)
+	o := engine.Options{Embedder: enginetest.Words{}}
+	e := enginetest.OpenFile(t, path, o)
+	long := longText("crane")
+	m := enginetest.Remember(t, e, memory.RememberRequest{Text: long}).ID
+	enginetest.CloseFile(t, e)
+	enginetest.Tamper(t, path, "UPDATE passages SET length = length + 1 WHERE start = 0")
+	e = enginetest.OpenFile(t, path, o)
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	want := text.Passages(long)
+	if all, vectors := passagesOf(t, e, m); !slices.Equal(all, want) || vectors != len(want) || count(t, e, "vectors") != int64(1+len(want)) {
+		t.Errorf("passages %v, %d vectors of %d; want %v", all, vectors, count(t, e, "vectors"), want)
+	}
+	enginetest.Check(t, e)
 }
 
 // TestPassageThatTheModelRefuses: a passage of which the model gives no usable vector goes without; the text is stored, and the others have theirs.
@@ -177,5 +204,8 @@ func TestFileFromBeforePassages(t *testing.T) {
 		t.Fatal(err)
 	}
 	undivided(0)
+	if rows := enginetest.Rows(t, e, "FROM settings WHERE name = '"+index.UndividedSetting+"'"); len(rows) > 0 {
+		t.Errorf("the file still says %v", rows)
+	}
 	enginetest.Check(t, e)
 }
