@@ -27,6 +27,7 @@ var owners = map[string]string{
 	"surfaces":   "index",
 	"postings":   "index",
 	"kind_stats": "index",
+	"passages":   "index",
 	"models":     "index",
 	"vectors":    "index",
 	"fts":        "index",
