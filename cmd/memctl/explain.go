@@ -48,7 +48,11 @@ func (a *app) sentence(s string) string {
 
 // asked says what the question was taken for.
 func (a *app) asked(r *recall.Result) string {
-	parts := []string{fmt.Sprintf("Mode %s, weights %s, %s ms.", r.Mode, cmp.Or(r.WeightSet, "of the query"), milliseconds(r.Trace.Duration))}
+	unknown := ""
+	if len(r.Hits) > 0 && !slices.ContainsFunc(r.Hits, func(h recall.Hit) bool { return h.Confidence != nil }) {
+		unknown = " How likely hits are right is not known with these weights, this model and mode."
+	}
+	parts := []string{fmt.Sprintf("Mode %s, weights %s, %s ms.%s", r.Mode, cmp.Or(r.WeightSet, "of the query"), milliseconds(r.Trace.Duration), unknown)}
 	if len(r.Words) > 0 {
 		parts = append(parts, fmt.Sprintf("Words, among %s: %s.", plural(r.Words[0].Of, "document", "documents"), joined(r.Words, rarity)))
 	}
@@ -97,6 +101,9 @@ func joined[T any](list []T, say func(T) string) string {
 
 // sentences give the reasons for a hit.
 func sentences(c recall.Candidate, x *recall.Explanation) (all []string) {
+	if c.Confidence != nil {
+		all = append(all, fmt.Sprintf("Confidence %.2f: about %d of a hundred such hits are right.", *c.Confidence, int(math.Round(100**c.Confidence))))
+	}
 	if x.Speaker != nil && x.Speaker.Name == x.Speaker.Asked {
 		all = append(all, fmt.Sprintf("Said by %s, whom the question names.", byline(x.Speaker.Name, "")))
 	} else if x.Speaker != nil {

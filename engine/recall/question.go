@@ -297,6 +297,9 @@ func (r *recall) countFile(ctx context.Context, c *duck.Conn) (documents map[str
 	if _, err := c.ExecTemp(ctx, "recall_count_words"); err != nil {
 		return nil, 0, err
 	}
+	if err := r.countKinds(ctx, c); err != nil {
+		return nil, 0, err
+	}
 	documents = map[string]float64{}
 	err = c.Each(ctx, "recall_rarity", func(rows *sql.Rows) error {
 		var word int
@@ -310,6 +313,18 @@ func (r *recall) countFile(ctx context.Context, c *duck.Conn) (documents map[str
 		return err
 	})
 	return documents, population, err
+}
+
+// countKinds notes how many documents of each kind the file was asked of.
+func (r *recall) countKinds(ctx context.Context, c *duck.Conn) error {
+	r.population = map[kinds.Kind]int64{}
+	return c.Each(ctx, "recall_population", func(rows *sql.Rows) error {
+		var kind kinds.Kind
+		var n int64
+		err := rows.Scan(&kind, &n)
+		r.population[kind] = n
+		return err
+	})
 }
 
 // askTerms puts terms into the table that the index is asked from.

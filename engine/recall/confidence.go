@@ -1,0 +1,141 @@
+package recall
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mallardmem/mallard/engine/internal/resident"
+	"github.com/mallardmem/mallard/engine/kinds"
+)
+
+// Calibration is what makes a confidence of the signals of a candidate: the logistic of Base + Meaning · the cosine with neighbours + Met · the share of
+// the question that is met + Score · the fused score + Lead · the root of how far the best is ahead. But for Base none is below 0, so that more of a signal is never
+// less confidence. It is no part of ranking: it changes no order, and says what the order can't.
+type Calibration struct {
+	Base    float64 `json:"base"`
+	Meaning float64 `json:"meaning"`
+	Met     float64 `json:"met"`
+	Score   float64 `json:"score"`
+	Lead    float64 `json:"lead"`
+}
+
+// Signals are those of a candidate that its confidence is made of, in the order of the coefficients after Base. What is not known counts 0.
+func (v *Candidate) Signals() []float64 {
+	signals := []float64{0, 0, v.Fused, math.Sqrt(v.Lead)}
+	for i, p := range []*float64{v.NearCosine, v.Met} {
+		if p != nil {
+			signals[i] = *p
+		}
+	}
+	return signals
+}
+
+// Of is the confidence in a candidate, above 0 and below 1.
+func (c Calibration) Of(v *Candidate) float64 {
+	sum := c.Base
+	for i, x := range v.Signals() {
+		sum += x * []float64{c.Meaning, c.Met, c.Score, c.Lead}[i]
+	}
+	return 1 / (1 + math.Exp(-sum))
+}
+
+// PromptConfidence is the least confidence of what Result.Prompt shows: of questions whose answer is not in the file it leaves out most of what is found, of
+// right hits few (docs/recall.md).
+const PromptConfidence = 0.05
+
+// measured is what a calibration was measured with: a built-in set of weights, and the beginning of a model's name, or none for words alone.
+type measured struct{ set, model string }
+
+const noModel = "none"
+
+// calibrations are what `memctl bench confidence` makes of recorded conversations; docs/recall.md says of which, and how far they hold.
+var calibrations = map[measured]Calibration{
+	{"memory", "static-minilm"}:        {Base: -7.33, Met: 2.88, Score: 4.74, Lead: 6.49},
+	{"memory", "all-MiniLM-L6-v2"}:     {Base: -7.33, Met: 2.88, Score: 4.74, Lead: 6.49},
+	{"memory", noModel}:                {Base: -8.38, Met: 2.86, Score: 5.13, Lead: 6.44},
+	{"transcript", "static-minilm"}:    {Base: -5.33, Meaning: 1.31, Met: 1.32, Score: 5.07, Lead: 6.34},
+	{"transcript", "all-MiniLM-L6-v2"}: {Base: -5.33, Meaning: 1.31, Met: 1.32, Score: 5.07, Lead: 6.34},
+	{"transcript", noModel}:            {Base: -4.26, Met: 1.84, Score: 3.87, Lead: 8.71},
+}
+
+// measuredKinds are the kinds that the sets were measured with: the confidence of another is not known.
+var measuredKinds = map[string]kinds.Kind{"memory": kinds.Memory, "transcript": kinds.Message}
+
+// leastMeasured is among how many documents the least were found that anything was measured with: among fewer, the best is too easily far ahead.
+const leastMeasured = 50
+
+// calibration gives what makes confidences, and of which kind; nil: nobody measured these weights, this model or mode, or so few documents.
+func (r *recall) calibration() (*Calibration, kinds.Kind) {
+	model := noModel
+	switch {
+	case r.query.Expand || r.result.Mode == VectorMode || len(r.question.counted) == 0: // the question has words that nobody asked, or none
+		return nil, ""
+	case r.result.Mode == Hybrid:
+		model = r.recaller.opts.Embedder.Model()
+	}
+	for set, builtin := range builtinWeights() {
+		w := r.weights
+		w.Chance, w.MinScore, w.HardMinScore = builtin.Chance, builtin.MinScore, builtin.HardMinScore // they drop, and change no signal
+		if w != builtin || r.population[measuredKinds[set]] < leastMeasured {
+			continue
+		}
+		for of, c := range calibrations {
+			if of.set == set && (of.model == noModel) == (r.result.Mode == LexicalMode) && strings.HasPrefix(model, of.model) {
+				return &c, measuredKinds[set]
+			}
+		}
+	}
+	return nil, ""
+}
+
+// judge says of each candidate how confident one may be, where that is known, and drops whatever is left with less than was asked for. The candidates
+// stand as they were ranked, those that are left first; left is how many are.
+func (r *recall) judge(left int, found map[int32]*resident.Found) int {
+	lead(r.candidates)
+	c, kind := r.calibration()
+	for i := range r.candidates {
+		if v := &r.candidates[i]; c != nil && found[v.DocNo].Kind == kind {
+			confidence := c.Of(v)
+			v.Confidence = &confidence
+		}
+	}
+	least := r.query.MinConfidence
+	if least == 0 {
+		return left
+	}
+	if unknown := slices.DeleteFunc(slices.Clone(r.query.Kinds), func(k kinds.Kind) bool { return c != nil && k == kind }); len(unknown) > 0 {
+		names := make([]string, len(unknown))
+		for i, k := range unknown {
+			names[i] = string(k)
+		}
+		r.notice("no least confidence was kept to of any %s: none is known with these weights, this model and mode, among so many", strings.Join(names, " or "))
+	}
+	var kept, dropped []Candidate
+	for _, v := range r.candidates[:left] {
+		if v.Confidence != nil && *v.Confidence < least {
+			v.Dropped = "min_confidence"
+			dropped = append(dropped, v)
+		} else {
+			kept = append(kept, v)
+		}
+	}
+	copy(r.candidates, append(slices.Clip(kept), dropped...))
+	return len(kept)
+}
+
+// lead notes by how much the candidate with the greatest fused score is ahead of the next, whatever became of that one.
+func lead(candidates []Candidate) {
+	if len(candidates) < 2 {
+		return
+	}
+	best, next := 0, math.Inf(-1)
+	for i := 1; i < len(candidates); i++ {
+		if candidates[i].Fused > candidates[best].Fused {
+			best, next = i, candidates[best].Fused
+		} else {
+			next = max(next, candidates[i].Fused)
+		}
+	}
+	candidates[best].Lead = candidates[best].Fused - next
+}
