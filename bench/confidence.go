@@ -21,9 +21,9 @@ type ConfidenceReport struct {
 // ConfidenceSet is a built-in set of weights. Several data sets count the same in it.
 type ConfidenceSet struct {
 	Weights   string `json:"weights"`
-	Questions int    `json:"questions"` // with an answer in the file, each also asked where it has none
-	Hits      int    `json:"hits"`      // of the questions that have an answer
-	Right     int    `json:"right"`     // of these
+	Questions int    `json:"questions"` // each asked where it has an answer, and where it has none
+	Hits      int    `json:"hits"`
+	Right     int    `json:"right"`
 	// Fit is what the hits of all conversations give: what engine/recall/confidence.go has.
 	Fit recall.Calibration `json:"fit"`
 	// Error is how far the confidence of a hit is from the share of right ones among those of its tenth, on average. Confidence comes from the other conversations.
@@ -38,6 +38,7 @@ type Tenth struct {
 	Hits      int     `json:"hits"`
 	Predicted float64 `json:"predicted"` // their mean confidence
 	Observed  float64 `json:"observed"`  // share of right ones
+	Answered  float64 `json:"answered"`  // the same of questions that have an answer
 }
 
 // Floor is what a least confidence does.
@@ -52,7 +53,7 @@ type Floor struct {
 }
 
 // floors are the least confidences that are tried.
-var floors = []float64{0, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5}
+var floors = []float64{0, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.1, 0.2, 0.3, 0.5}
 
 // RunConfidence stores each data set as conversations and its short turns as memories too, asks every question in its own conversation and in another
 // one of the data set, and fits what confidence is made of to which hits are evidence. Each conversation is judged by what the others give.
@@ -91,12 +92,12 @@ func RunConfidence(ctx context.Context, c LocomoConfig) (*ConfidenceReport, erro
 // confidenceSet fits the answers of one set of weights.
 func confidenceSet(name string, answers []confidenceAnswer) ConfidenceSet {
 	set := ConfidenceSet{Weights: name}
-	hits := map[string]float64{} // by data set, of questions with an answer
+	hits := map[string]float64{} // by data set
 	for _, a := range answers {
+		hits[a.Data] += float64(len(a.Hits))
+		set.Hits += len(a.Hits)
 		if !a.Foreign {
-			hits[a.Data] += float64(len(a.Hits))
 			set.Questions++
-			set.Hits += len(a.Hits)
 		}
 	}
 	var talks []string
@@ -137,12 +138,12 @@ func round(x float64) float64 { return math.Round(x*100) / 100 }
 // talk names a conversation among all data sets.
 func (a *confidenceAnswer) talk() string { return a.Data + "\x00" + a.Talk }
 
-// fitConfidence fits to the hits of the questions that have an answer, but for those of one conversation. More of a signal must not be less confidence: one
+// fitConfidence fits to all hits but those of questions about one conversation. More of a signal must not be less confidence: one
 // that would be is left out.
 func fitConfidence(answers []confidenceAnswer, without string) []float64 {
 	var observations []observation
 	for _, a := range answers {
-		if !a.Foreign && a.talk() != without {
+		if a.talk() != without {
 			for _, h := range a.Hits {
 				observations = append(observations, observation{h.Signal.Signals(), h.Right, a.counts})
 			}
@@ -168,14 +169,14 @@ func fitConfidence(answers []confidenceAnswer, without string) []float64 {
 // tenths are the tables of reliability, and how far they are from what they say.
 func tenths(answers []confidenceAnswer) (all []Tenth, off float64) {
 	all = make([]Tenth, 10)
-	counts := make([]float64, 10)
+	counts, answered := make([]float64, 10), make([]float64, 10)
 	for _, a := range answers {
-		if a.Foreign {
-			continue
-		}
 		for _, h := range a.Hits {
 			n := min(int(h.confidence*10), 9)
 			counts[n] += a.counts
+			if !a.Foreign {
+				answered[n] += a.counts
+			}
 			all[n].Hits++
 			all[n].Predicted += a.counts * h.confidence
 			if h.Right {
@@ -189,6 +190,7 @@ func tenths(answers []confidenceAnswer) (all []Tenth, off float64) {
 		off += math.Abs(all[n].Predicted - all[n].Observed)
 		sum += counts[n]
 		if counts[n] > 0 {
+			all[n].Answered = all[n].Observed / max(answered[n], 1e-9)
 			all[n].Predicted /= counts[n]
 			all[n].Observed /= counts[n]
 		}

@@ -48,11 +48,7 @@ func (a *app) sentence(s string) string {
 
 // asked says what the question was taken for.
 func (a *app) asked(r *recall.Result) string {
-	unknown := ""
-	if len(r.Hits) > 0 && !slices.ContainsFunc(r.Hits, func(h recall.Hit) bool { return h.Confidence != nil }) {
-		unknown = " How likely hits are right is not known with these weights, this model and mode."
-	}
-	parts := []string{fmt.Sprintf("Mode %s, weights %s, %s ms.%s", r.Mode, cmp.Or(r.WeightSet, "of the query"), milliseconds(r.Trace.Duration), unknown)}
+	parts := []string{fmt.Sprintf("Mode %s, weights %s, %s ms.", r.Mode, cmp.Or(r.WeightSet, "of the query"), milliseconds(r.Trace.Duration))}
 	if len(r.Words) > 0 {
 		parts = append(parts, fmt.Sprintf("Words, among %s: %s.", plural(r.Words[0].Of, "document", "documents"), joined(r.Words, rarity)))
 	}
@@ -61,6 +57,9 @@ func (a *app) asked(r *recall.Result) string {
 	}
 	for _, p := range r.Trace.Dates {
 		parts = append(parts, fmt.Sprintf("“%s” is %s.", p.Phrase, span(p)))
+	}
+	if len(r.Hits) > 0 && !slices.ContainsFunc(r.Hits, func(h recall.Hit) bool { return h.Confidence != nil }) {
+		parts = append(parts, "How likely hits are right is not known with these weights, this model and mode, among so many.")
 	}
 	var b strings.Builder
 	for _, part := range parts {

@@ -91,7 +91,7 @@ signals, what was dropped where, and how long each stage took.
 	f.Var(dateOf(&q.AsOf), "as-of", "what was true then (default now)")
 	f.IntVar(&q.Limit, "limit", 10, "at most so many, 1 to 1000")
 	f.Var(fractionOf(&q.MinScore), "min-score", "only hits of this score or more, 0 to 1")
-	f.Var(fractionOf(&q.MinConfidence), "min-confidence", "only hits that are right with this likelihood or more, 0 to 1 (0.05 with --prompt)")
+	f.Var(fractionOf(&q.MinConfidence), "min-confidence", "only hits that are right with this likelihood or more, 0 to 1 (0.02 with --prompt)")
 	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
 	f.StringVar((*string)(&q.Level), "level", string(memory.Abstract), "how much of each text: l0, l1 or full")
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")

@@ -10,8 +10,8 @@ import (
 )
 
 // Calibration is what makes a confidence of the signals of a candidate: the logistic of Base + Meaning · the cosine with neighbours + Met · the share of
-// the question that is met + Score · the fused score + Lead · the root of how far the best is ahead. But for Base none is below 0, so that more of a signal is never
-// less confidence. It is no part of ranking: it changes no order, and says what the order can't.
+// the question that is met + Score · the fused score + Lead · the root of how far the best is ahead, as far as the question is met. But for Base none is below
+// 0, so that more of a signal is never less confidence. It is no part of ranking: it changes no order, and says what the order can't.
 type Calibration struct {
 	Base    float64 `json:"base"`
 	Meaning float64 `json:"meaning"`
@@ -22,12 +22,13 @@ type Calibration struct {
 
 // Signals are those of a candidate that its confidence is made of, in the order of the coefficients after Base. What is not known counts 0.
 func (v *Candidate) Signals() []float64 {
-	signals := []float64{0, 0, v.Fused, math.Sqrt(v.Lead)}
+	signals := []float64{0, 0, v.Fused, 0}
 	for i, p := range []*float64{v.NearCosine, v.Met} {
 		if p != nil {
 			signals[i] = *p
 		}
 	}
+	signals[3] = math.Sqrt(v.Lead) * signals[1] // of what has nothing of the question something is always ahead
 	return signals
 }
 
@@ -42,7 +43,7 @@ func (c Calibration) Of(v *Candidate) float64 {
 
 // PromptConfidence is the least confidence of what Result.Prompt shows: of questions whose answer is not in the file it leaves out most of what is found, of
 // right hits few (docs/recall.md).
-const PromptConfidence = 0.05
+const PromptConfidence = 0.02
 
 // measured is what a calibration was measured with: a built-in set of weights, and the beginning of a model's name, or none for words alone.
 type measured struct{ set, model string }
