@@ -60,6 +60,15 @@ var calibrations = map[measured]Calibration{
 	{"transcript", noModel}:            {Base: -4.26, Met: 1.84, Score: 3.87, Lead: 8.71},
 }
 
+// Calibrations gives them all, by set of weights and the beginning of the model's name, or none.
+func Calibrations() map[string]Calibration {
+	all := map[string]Calibration{}
+	for of, c := range calibrations {
+		all[of.set+" "+of.model] = c
+	}
+	return all
+}
+
 // measuredKinds are the kinds that the sets were measured with: the confidence of another is not known.
 var measuredKinds = map[string]kinds.Kind{"memory": kinds.Memory, "transcript": kinds.Message}
 

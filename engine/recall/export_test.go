@@ -35,12 +35,3 @@ func EachFTSHit(ctx context.Context, c *duck.Conn, terms []string, kinds []kinds
 	}
 	return rows.Err()
 }
-
-// Calibrations gives what was measured, by set of weights and model.
-func Calibrations() map[string]Calibration {
-	all := map[string]Calibration{}
-	for of, c := range calibrations {
-		all[of.set+" "+of.model] = c
-	}
-	return all
-}
