@@ -120,7 +120,7 @@ func confidenceSet(name string, answers []confidenceAnswer) ConfidenceSet {
 		for i := range answers {
 			if a := &answers[i]; a.talk() == talk {
 				for j := range a.Hits {
-					a.Hits[j].confidence = logistic(coefficients, a.Hits[j].Signal.Signals())
+					a.Hits[j].confidence = logistic(coefficients, a.Hits[j].signals())
 				}
 			}
 		}
@@ -138,6 +138,12 @@ func round(x float64) float64 { return math.Round(x*100) / 100 }
 // talk names a conversation among all data sets.
 func (a *confidenceAnswer) talk() string { return a.Data + "\x00" + a.Talk }
 
+// signals are what confidence is made of.
+func (h *confidenceHit) signals() []float64 {
+	s := h.Signal.Signals()
+	return s[:]
+}
+
 // fitConfidence fits to all hits but those of questions about one conversation. More of a signal must not be less confidence: one
 // that would be is left out.
 func fitConfidence(answers []confidenceAnswer, without string) []float64 {
@@ -145,7 +151,7 @@ func fitConfidence(answers []confidenceAnswer, without string) []float64 {
 	for _, a := range answers {
 		if a.talk() != without {
 			for _, h := range a.Hits {
-				observations = append(observations, observation{h.Signal.Signals(), h.Right, a.counts})
+				observations = append(observations, observation{h.signals(), h.Right, a.counts})
 			}
 		}
 	}

@@ -21,24 +21,21 @@ type Calibration struct {
 }
 
 // Signals are those of a candidate that its confidence is made of, in the order of the coefficients after Base. What is not known counts 0.
-func (v *Candidate) Signals() []float64 {
-	signals := []float64{0, 0, v.Fused, 0}
-	for i, p := range []*float64{v.NearCosine, v.Met} {
-		if p != nil {
-			signals[i] = *p
-		}
+func (v *Candidate) Signals() [4]float64 {
+	var meaning, met float64
+	if v.NearCosine != nil {
+		meaning = *v.NearCosine
 	}
-	signals[3] = math.Sqrt(v.Lead) * signals[1] // of what has nothing of the question something is always ahead
-	return signals
+	if v.Met != nil {
+		met = *v.Met
+	}
+	return [4]float64{meaning, met, v.Fused, math.Sqrt(v.Lead) * met} // of what has nothing of the question something is always ahead
 }
 
 // Of is the confidence in a candidate, above 0 and below 1.
 func (c Calibration) Of(v *Candidate) float64 {
-	sum := c.Base
-	for i, x := range v.Signals() {
-		sum += x * []float64{c.Meaning, c.Met, c.Score, c.Lead}[i]
-	}
-	return 1 / (1 + math.Exp(-sum))
+	s := v.Signals()
+	return 1 / (1 + math.Exp(-(c.Base + c.Meaning*s[0] + c.Met*s[1] + c.Score*s[2] + c.Lead*s[3])))
 }
 
 // PromptConfidence is the least confidence of what Result.Prompt shows: of questions whose answer is not in the file it leaves out most of what is found, of
@@ -104,10 +101,11 @@ func (r *recall) calibration() (*Calibration, kinds.Kind) {
 func (r *recall) judge(left int, found map[int32]*resident.Found) int {
 	lead(r.candidates)
 	c, kind := r.calibration()
+	confidences := make([]float64, len(r.candidates))
 	for i := range r.candidates {
 		if v := &r.candidates[i]; c != nil && found[v.DocNo].Kind == kind {
-			confidence := c.Of(v)
-			v.Confidence = &confidence
+			confidences[i] = c.Of(v)
+			v.Confidence = &confidences[i]
 		}
 	}
 	least := r.query.MinConfidence
@@ -121,17 +119,21 @@ func (r *recall) judge(left int, found map[int32]*resident.Found) int {
 		}
 		r.notice("no least confidence was kept to of any %s: none is known with these weights, this model and mode, among so many", strings.Join(names, " or "))
 	}
-	var kept, dropped []Candidate
-	for _, v := range r.candidates[:left] {
+	dropped, kept := make([]Candidate, 0, left), 0
+	for i := range left {
+		v := &r.candidates[i]
 		if v.Confidence != nil && *v.Confidence < least {
 			v.Dropped = "min_confidence"
-			dropped = append(dropped, v)
-		} else {
-			kept = append(kept, v)
+			dropped = append(dropped, *v)
+			continue
 		}
+		if i > kept {
+			r.candidates[kept] = *v
+		}
+		kept++
 	}
-	copy(r.candidates, append(slices.Clip(kept), dropped...))
-	return len(kept)
+	copy(r.candidates[kept:], dropped)
+	return kept
 }
 
 // lead notes by how much the candidate with the greatest fused score is ahead of the next, whatever became of that one.
