@@ -49,12 +49,12 @@ const noModel = "none"
 
 // calibrations are what `memctl bench confidence` makes of recorded conversations; docs/recall.md says of which, and how far they hold.
 var calibrations = map[measured]Calibration{
-	{"memory", "static-minilm"}:        {Base: -7.33, Met: 2.88, Score: 4.74, Lead: 6.49},
-	{"memory", "all-MiniLM-L6-v2"}:     {Base: -7.33, Met: 2.88, Score: 4.74, Lead: 6.49},
-	{"memory", noModel}:                {Base: -8.38, Met: 2.86, Score: 5.13, Lead: 6.44},
-	{"transcript", "static-minilm"}:    {Base: -5.33, Meaning: 1.31, Met: 1.32, Score: 5.07, Lead: 6.34},
-	{"transcript", "all-MiniLM-L6-v2"}: {Base: -5.33, Meaning: 1.31, Met: 1.32, Score: 5.07, Lead: 6.34},
-	{"transcript", noModel}:            {Base: -4.26, Met: 1.84, Score: 3.87, Lead: 8.71},
+	{"memory", "static-minilm"}:        {Base: -11.3, Meaning: 1.47, Met: 2.02, Score: 9.12, Lead: 6.24},
+	{"memory", "all-MiniLM-L6-v2"}:     {Base: -11.33, Meaning: 2.12, Met: 2.38, Score: 8.25, Lead: 5.47},
+	{"memory", noModel}:                {Base: -12.83, Met: 2.33, Score: 10.69, Lead: 5.85},
+	{"transcript", "static-minilm"}:    {Base: -7.13, Meaning: 2.6, Met: 2.07, Score: 6.69, Lead: 7.13},
+	{"transcript", "all-MiniLM-L6-v2"}: {Base: -7.12, Meaning: 3.91, Met: 1.58, Score: 6.36, Lead: 8.28},
+	{"transcript", noModel}:            {Base: -5.58, Met: 2.78, Score: 5.71, Lead: 10.38},
 }
 
 // Calibrations gives them all, by set of weights and the beginning of the model's name, or none.
@@ -69,8 +69,9 @@ func Calibrations() map[string]Calibration {
 // measuredKinds are the kinds that the sets were measured with: the confidence of another is not known.
 var measuredKinds = map[string]kinds.Kind{"memory": kinds.Memory, "transcript": kinds.Message}
 
-// leastMeasured is among how many documents the least were found that anything was measured with: among fewer, the best is too easily far ahead.
-const leastMeasured = 50
+// leastMeasured is about how many documents the smallest conversation had that was measured. Among few a right one may be quite unlike the question, and
+// the best is easily far ahead.
+const leastMeasured = 180
 
 // calibration gives what makes confidences, and of which kind; nil: nobody measured these weights, this model or mode, or so few documents.
 func (r *recall) calibration() (*Calibration, kinds.Kind) {
