@@ -18,15 +18,17 @@ const longestStatement = 500
 
 // confidenceAnswer is what a question found, either in the conversation that it is about or in another one of the same data set, where nothing is right.
 type confidenceAnswer struct {
-	Talk    string // that it is about
-	Foreign bool
-	Hits    []confidenceHit
+	Data, Talk string // that it is about
+	Foreign    bool
+	Hits       []confidenceHit
+	counts     float64 // how much each hit does
 }
 
 // confidenceHit is a hit and whether it is right: evidence of the question.
 type confidenceHit struct {
-	Right  bool
-	Signal recall.Candidate
+	Right      bool
+	Signal     recall.Candidate
+	confidence float64
 }
 
 // statements stores the short turns of every talk as memories, in the scope of its conversation, and gives their positions in it by id.
@@ -87,13 +89,13 @@ func (r *recording) confidenceAnswers(ctx context.Context, kind kinds.Kind, posi
 			if err != nil {
 				return nil, err
 			}
-			a := confidenceAnswer{Talk: r.talks[q.talk].name, Foreign: asked != q.talk}
+			a := confidenceAnswer{Data: r.data, Talk: r.talks[q.talk].name, Foreign: asked != q.talk}
 			for _, h := range result.Hits {
 				at, ok := positions[asked][h.ID]
 				if !ok {
 					return nil, fmt.Errorf("%q recalled %s, which is not of %s", q.text, h.ID, r.talks[asked].name)
 				}
-				a.Hits = append(a.Hits, confidenceHit{!a.Foreign && gold[at], h.Signals})
+				a.Hits = append(a.Hits, confidenceHit{Right: !a.Foreign && gold[at], Signal: h.Signals})
 			}
 			all = append(all, a)
 		}

@@ -57,8 +57,8 @@ func (a *agent) turn(ctx context.Context, key, said string) (string, error) {
 			return "", err
 		}
 		messages := shown.OpenAI()
-		if len(known.Hits) > 0 {
-			messages = append([]assemble.OpenAIMessage{{Role: "system", Content: known.Prompt()}}, messages...)
+		if block := known.Prompt(); block != "" {
+			messages = append([]assemble.OpenAIMessage{{Role: "system", Content: block}}, messages...)
 		}
 		answer, err := a.insist(ctx, messages)
 		if err != nil {

@@ -59,6 +59,9 @@ func (a *app) asked(r *recall.Result) string {
 	for _, p := range r.Trace.Dates {
 		parts = append(parts, fmt.Sprintf("“%s” is %s.", p.Phrase, span(p)))
 	}
+	if len(r.Hits) > 0 && !slices.ContainsFunc(r.Hits, func(h recall.Hit) bool { return h.Confidence != nil }) {
+		parts = append(parts, "How likely hits are right is not known with these weights, this model and mode, among so many.")
+	}
 	var b strings.Builder
 	for _, part := range parts {
 		b.WriteString(indent(part, "", a.explained()))
@@ -98,6 +101,9 @@ func joined[T any](list []T, say func(T) string) string {
 
 // sentences give the reasons for a hit.
 func sentences(c recall.Candidate, x *recall.Explanation) (all []string) {
+	if c.Confidence != nil {
+		all = append(all, fmt.Sprintf("Confidence %.2f: about %d of a hundred such hits are right.", *c.Confidence, int(math.Round(100**c.Confidence))))
+	}
 	if x.Speaker != nil && x.Speaker.Name == x.Speaker.Asked {
 		all = append(all, fmt.Sprintf("Said by %s, whom the question names.", byline(x.Speaker.Name, "")))
 	} else if x.Speaker != nil {

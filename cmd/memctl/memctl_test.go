@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE PROGRAM ARG…   runs a program that must end with that exit code
 //	await FILE                waits until there is a file of that name
+//	many NUMBER FILE          writes so many memories of no interest, to be imported
 //
 // and the condition fts: MEMCTL_FTS names DuckDB's text extension.
 func TestScripts(t *testing.T) {
@@ -64,8 +65,21 @@ func TestScripts(t *testing.T) {
 			}
 			return os.Getenv("MEMCTL_FTS") != "", nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await, "many": many},
 	})
+}
+
+func many(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: many NUMBER FILE")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"text\": \"Box %d stands in row %d of the yard.\"}\n", 1000+i, i%17)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o600))
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

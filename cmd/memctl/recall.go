@@ -21,13 +21,15 @@ func newRecallCommand(a *app) *cobra.Command {
 		Short: "Find what answers a question",
 		Long: `Recall finds memories, or messages with --kind message, or summaries with --kind summary, best first: by words and by meaning
 where there is a model. What has no word of the question, and means no more like it than random text does, is no hit. Finding nothing is no
-failure. --min-score asks for more than that: scores are comparable from question to question for memories, for messages within one answer.
+failure. --min-confidence asks for more than that: of hits with a confidence of 0.5 about half are right. --min-score does too; scores are comparable from
+question to question for memories, for messages within one answer.
 
 --explain says why each hit is one: its words and how rare they are, who said it and when, what stands around it, and a bar for each
 signal's share in the score. --why-not says what kept a document out, and at which stage. --trace shows all of it in numbers: the
 signals, what was dropped where, and how long each stage took.
 --lift session shows one hit for each session of the messages found, --lift summary the summaries above them.
---prompt prints one escaped block for a model's prompt instead.
+--prompt prints one escaped block for a model's prompt instead, without what is hardly likely to be right.
+--where, --role and --speaker say whose metadata, and which messages.
 --weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
@@ -35,6 +37,7 @@ signals, what was dropped where, and how long each stage took.
   memctl recall "what hurt the dog" --kind message --role user --speaker Ines
   memctl recall "release day" --why-not 7h4k2m9q
   memctl recall "release day" --min-score 0.4
+  memctl recall "release day" --min-confidence 0.2
   memctl recall "release day" --as-of 2026-05-01
   memctl recall "where did the crane stand" --kind message --lift summary
   memctl recall "release day" --prompt --limit 5`,
@@ -62,7 +65,12 @@ signals, what was dropped where, and how long each stage took.
 					return err
 				}
 				if prompt {
-					return a.answer(map[string]string{"prompt": result.Prompt()}, func() { a.printf("%s", result.Prompt()) })
+					least := recall.PromptConfidence
+					if cmd.Flags().Changed("min-confidence") {
+						least = q.MinConfidence
+					}
+					block := result.PromptFrom(least)
+					return a.answer(map[string]string{"prompt": block}, func() { a.printPrompt(block, result, least) })
 				}
 				result.Hits = orEmpty(result.Hits)
 				return a.answer(result, func() { a.printRecall(result, q, explain, trace) })
@@ -83,6 +91,7 @@ signals, what was dropped where, and how long each stage took.
 	f.Var(dateOf(&q.AsOf), "as-of", "what was true then (default now)")
 	f.IntVar(&q.Limit, "limit", 10, "at most so many, 1 to 1000")
 	f.Var(fractionOf(&q.MinScore), "min-score", "only hits of this score or more, 0 to 1")
+	f.Var(fractionOf(&q.MinConfidence), "min-confidence", "only hits that are right with this likelihood or more, 0 to 1 (0.02 with --prompt)")
 	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
 	f.StringVar((*string)(&q.Level), "level", string(memory.Abstract), "how much of each text: l0, l1 or full")
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
@@ -121,6 +130,13 @@ func (a *app) chooseWeights(name string, q *recall.Query) error {
 	return a.readJSON(name, &w)
 }
 
+// printPrompt prints a block for a prompt, or why there is none.
+func (a *app) printPrompt(block string, r *recall.Result, least float64) {
+	if a.printf("%s", block); block == "" && len(r.Hits) > 0 {
+		a.note("Nothing found: no hit has a confidence of %g; --min-confidence 0 prints all.", least)
+	}
+}
+
 func (a *app) printRecall(r *recall.Result, q recall.Query, explain, trace bool) {
 	for _, notice := range r.Notices {
 		a.note("Note: %s.", notice)
@@ -152,6 +168,8 @@ func whyNothing(stage string, minScore float64) string {
 		return "nothing scores as much as --min-score, or hard_min_score of the weights"
 	case stage == "min_score" || stage == "hard_min_score":
 		return "nothing scores as much as " + stage + " of the weights"
+	case stage == "min_confidence":
+		return "nothing is as likely to be right as --min-confidence"
 	case stage == "expired":
 		return "what fits has expired"
 	case stage == "noise":

@@ -259,6 +259,8 @@ func (x *explanation) dropped(m *missed, w *WhyNot) string {
 			floor = "the least score asked for,"
 		}
 		return fmt.Sprintf("Its score after decay %.3f is below %s %g; it was %.3f after fusion, %.3f after length.", v.Decayed, floor, x.weights.HardMinScore, v.Fused, v.LengthNorm)
+	case "min_confidence":
+		return fmt.Sprintf("Its confidence %.3f is below the least asked for, %g.", *v.Confidence, q.MinConfidence)
 	case "noise":
 		return "It is a bare greeting, or the record of a look-up that found nothing."
 	}

@@ -55,6 +55,8 @@ type Query struct {
 	Limit int
 	// MinScore is the least score of a hit, 0 to 1; where that of the weights is higher, it counts. Default 0.
 	MinScore float64
+	// MinConfidence is the least confidence of a hit, 0 to 1. Where none is known, hits stay and a notice says so. Default 0.
+	MinConfidence float64
 	// Mode; default hybrid where there is a model, else lexical. Hybrid or vector by name is ErrNoEmbedder without one.
 	Mode Mode
 	// WeightSet names stored weights; default "memory", or "transcript" when only messages are asked for.
@@ -105,6 +107,9 @@ func (q Query) validate() error {
 	}
 	if !(q.MinScore >= 0 && q.MinScore <= 1) { // NaN too
 		return fault.Invalid("min_score", q.MinScore, "0 to 1")
+	}
+	if !(q.MinConfidence >= 0 && q.MinConfidence <= 1) {
+		return fault.Invalid("min_confidence", q.MinConfidence, "0 to 1")
 	}
 	if q.Lift != NoLift {
 		if err := fault.Member("lift", q.Lift, Lifts()); err != nil {

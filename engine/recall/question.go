@@ -16,7 +16,6 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
-	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/text/dates"
@@ -115,9 +114,7 @@ func (r *recall) weigh(ctx context.Context, c *duck.Conn) (err error) {
 	} else if r.weights, err = r.recaller.weights(ctx, c, r.query.WeightSet); err == nil {
 		r.result.WeightSet = r.query.WeightSet
 	}
-	if !text.AsksForHelp(r.query.Text) {
-		r.weights.Wish = 0
-	}
+	r.weights.settle(r.query.Text)
 	r.weights.HardMinScore = max(r.weights.HardMinScore, r.query.MinScore)
 	return err
 }
@@ -193,56 +190,6 @@ func (r *recall) periods() (froms, untils []time.Time) {
 	return froms, untils
 }
 
-// mark finds the documents that have the tags of the question and the metadata asked, where there are any. Both are looked up in the file, once,
-// whoever finds the candidates.
-func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
-	if len(r.tags) > 0 && r.tagged == nil {
-		tagged, err := duck.Column[int32](ctx, c, "recall_tagged", sql.Named("tags", lowered(r.tags)))
-		if r.tagged = append([]int32{}, tagged...); err != nil {
-			return err
-		}
-	}
-	if len(r.query.Where) > 0 && r.described == nil {
-		start := time.Now()
-		pointers, values := memory.Where(r.query.Where)
-		described, err := duck.Column[int32](ctx, c, "recall_described", sql.Named("pointers", pointers), sql.Named("values", values))
-		if r.described = append([]int32{}, described...); err != nil {
-			return err
-		}
-		r.result.Trace.Stages = append(r.result.Trace.Stages, Stage{Name: "metadata", After: len(r.described), Duration: time.Since(start)})
-	}
-	return nil
-}
-
-// marked gives the documents that mark found, ascending; nil: neither tags nor metadata are asked.
-func (r *recall) marked() []int32 {
-	switch {
-	case r.described == nil:
-		return r.tagged
-	case r.tagged == nil:
-		return r.described
-	}
-	both := []int32{}
-	for _, no := range r.described {
-		if _, found := slices.BinarySearch(r.tagged, no); found {
-			both = append(both, no)
-		}
-	}
-	return both
-}
-
-// lowered gives texts as statements compare them: in lower case. Nil stays nil.
-func lowered(list []string) []string {
-	if list == nil {
-		return nil
-	}
-	lower := make([]string, len(list))
-	for i, text := range list {
-		lower[i] = strings.ToLower(text)
-	}
-	return lower
-}
-
 // askedTerm is a term that is looked up: word numbers the question's words, share is what it adds to that word's frequency; 0: it is only counted.
 type askedTerm struct {
 	word  int32
@@ -300,6 +247,9 @@ func (r *recall) countFile(ctx context.Context, c *duck.Conn) (documents map[str
 	if _, err := c.ExecTemp(ctx, "recall_count_words"); err != nil {
 		return nil, 0, err
 	}
+	if err := r.countKinds(ctx, c); err != nil {
+		return nil, 0, err
+	}
 	documents = map[string]float64{}
 	err = c.Each(ctx, "recall_rarity", func(rows *sql.Rows) error {
 		var word int
@@ -313,6 +263,18 @@ func (r *recall) countFile(ctx context.Context, c *duck.Conn) (documents map[str
 		return err
 	})
 	return documents, population, err
+}
+
+// countKinds notes how many documents of each kind the file was asked of.
+func (r *recall) countKinds(ctx context.Context, c *duck.Conn) error {
+	r.population = map[kinds.Kind]int64{}
+	return c.Each(ctx, "recall_population", func(rows *sql.Rows) error {
+		var kind kinds.Kind
+		var n int64
+		err := rows.Scan(&kind, &n)
+		r.population[kind] = n
+		return err
+	})
 }
 
 // askTerms puts terms into the table that the index is asked from.

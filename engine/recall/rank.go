@@ -116,6 +116,7 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 	if left < 0 {
 		left = len(r.candidates)
 	}
+	left = r.judge(left, byNo)
 	if err := r.diversify(ctx, p, c, r.candidates[:left]); err != nil {
 		return err
 	}

@@ -47,8 +47,9 @@ type recall struct {
 	tagged        []int32 // documents that have them, once these were looked for
 	described     []int32 // memories that have the metadata asked, likewise
 	at            time.Time
-	rarity        *resident.Rarity // nil: counted in the file
-	asksFile      bool             // the question stands in the connection's tables
+	population    map[kinds.Kind]int64 // documents that words were counted in
+	rarity        *resident.Rarity     // nil: counted in the file
+	asksFile      bool                 // the question stands in the connection's tables
 	found         []resident.Found
 	candidates    []Candidate
 }
@@ -142,7 +143,7 @@ func (r *recall) show(ctx context.Context, c *duck.Conn) error {
 		h := hits[v.DocNo]
 		v.ID, v.Kind = h.ID, h.Kind
 		if v.Dropped == "" {
-			h.Score, h.Signals = v.Decayed, *v
+			h.Score, h.Confidence, h.Signals = v.Decayed, v.Confidence, *v
 			r.result.Hits = append(r.result.Hits, h)
 			if h.CreatedAt.After(now) {
 				r.notice("%s is dated %s, which is still to come: it counts as new", h.ID, h.CreatedAt.Format(time.RFC3339))

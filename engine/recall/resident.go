@@ -8,6 +8,7 @@ import (
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/resident"
+	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
@@ -67,8 +68,10 @@ func (r *recall) countResident() (documents map[string]float64, population float
 	for i, of := range r.rarity.Documents {
 		documents[asked[i].term] = float64(of[0] + of[1] + of[2])
 	}
-	for _, n := range r.rarity.Population {
-		population += float64(n)
+	r.population = map[kinds.Kind]int64{}
+	for i, kind := range kinds.All() {
+		r.population[kind] = r.rarity.Population[i]
+		population += float64(r.rarity.Population[i])
 	}
 	return documents, population, true
 }

@@ -182,6 +182,9 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 		if i < len(file.Hits) && file.Hits[i].ID != h.ID && math.Abs(file.Hits[i].Score-h.Score) > 1e-5 {
 			t.Errorf("%+v: hit %d is %s with %v, in the file %s with %v", q, i, h.ID, h.Score, file.Hits[i].ID, file.Hits[i].Score)
 		}
+		if (h.Confidence == nil) != (want.Confidence == nil) || h.Confidence != nil && math.Abs(*h.Confidence-*want.Confidence) > 5e-3 || math.Abs(h.Signals.Lead-want.Lead) > 2e-5 {
+			t.Errorf("%+v: confidence of %s: %v with lead %v, in the file %v with %v", q, h.ID, plain(t, h.Confidence), h.Signals.Lead, plain(t, want.Confidence), want.Lead)
+		}
 		got, wanted := signalsOf(h.Signals), signalsOf(want)
 		for name, v := range wanted {
 			if math.Abs(got[name]-v) > tolerance[name] {

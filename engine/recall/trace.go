@@ -59,6 +59,7 @@ var rankStages = []struct {
 	{"decay", func(c *Candidate) float64 { return c.Decayed }},
 	{"hard_min_score", func(c *Candidate) float64 { return c.Decayed }},
 	{"noise", func(c *Candidate) float64 { return c.Decayed }},
+	{"min_confidence", func(c *Candidate) float64 { return c.Decayed }},
 	{"diversity", func(c *Candidate) float64 { return c.Decayed }},
 	{"limit", func(c *Candidate) float64 { return c.Decayed }},
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/kinds"
+	"github.com/mallardmem/mallard/engine/text"
 )
 
 // Weights is every tunable number of ranking. The SQL type weights says what each is for, and so does docs/recall.md.
@@ -98,6 +99,13 @@ func weightsFor(among []kinds.Kind) string {
 		return "memory"
 	}
 	return "transcript"
+}
+
+// settle takes out what a question has no use for.
+func (w *Weights) settle(question string) {
+	if !text.AsksForHelp(question) {
+		w.Wish = 0
+	}
 }
 
 // validate names what is out of range.

@@ -78,6 +78,10 @@ SELECT -1, kind, documents, documents, 0, average_length FROM population;
 -- Of each word of the question, over all kinds.
 SELECT word, sum(documents)::DOUBLE, sum(population)::DOUBLE FROM temp.main.word_rarity GROUP BY word;
 
+-- name: recall_population
+-- How many documents of each kind they were counted in.
+SELECT kind::VARCHAR, documents FROM temp.main.word_rarity WHERE word = -1;
+
 -- name: recall_gather
 -- Gathers the documents that may answer the question, with what is known of each before it is scored. Every document is looked at with its
 -- neighbours: what was said up to two places before and after it, in the same session; the cosine of a long one is also that of its best passage. What is dated after now was written under a clock that ran ahead;

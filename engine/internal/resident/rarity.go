@@ -85,3 +85,17 @@ func (x *Index) of(hash uint64) []posting {
 	}
 	return x.postings[term]
 }
+
+// rarities is what the rarities of all words that are looked up add up to, in each kind.
+func (q *Question) rarities() (all [3]float64) {
+	seen := map[int]bool{}
+	for _, t := range q.Terms {
+		if t.Share > 0 && !seen[t.Word] {
+			seen[t.Word] = true
+			for kind := range all {
+				all[kind] += q.Rarity.IDF(t.Word, uint8(kind))
+			}
+		}
+	}
+	return all
+}

@@ -281,3 +281,27 @@ func (v *vectors) vector(slot int32) []float32 {
 	}
 	return vector
 }
+
+// Alike is two documents of a list, by their places in it from 1.
+type Alike struct{ Place, Before int32 }
+
+// Alike gives which documents, by their numbers, are more alike than the cosine most, each with the earlier ones.
+func (x *Index) Alike(numbers []int32, most float64) (all []Alike) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	v := &x.vectors
+	probes := make([]*probe, len(numbers))
+	for i, no := range numbers {
+		slot, known := x.slotOf(no)
+		if !known || !v.has(slot) {
+			continue
+		}
+		probes[i] = v.probe(v.vector(slot))
+		for j := range i {
+			if probes[j] != nil && v.cosine(slot, probes[j]) > most {
+				all = append(all, Alike{int32(i + 1), int32(j + 1)})
+			}
+		}
+	}
+	return all
+}
