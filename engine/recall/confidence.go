@@ -10,7 +10,7 @@ import (
 )
 
 // Calibration is what makes a confidence of the signals of a candidate: the logistic of Base + Meaning · the cosine with neighbours + Met · the share of
-// the question that is met + Score · the fused score + Lead · the root of how far the best is ahead, as far as the question is met. But for Base none is below
+// the question that is met + Score · the fused score + Lead · the root of how far the best is ahead times that share. But for Base none is below
 // 0, so that more of a signal is never less confidence. It is no part of ranking: it changes no order, and says what the order can't.
 type Calibration struct {
 	Base    float64 `json:"base"`
@@ -29,7 +29,7 @@ func (v *Candidate) Signals() [4]float64 {
 	if v.Met != nil {
 		met = *v.Met
 	}
-	return [4]float64{meaning, met, v.Fused, math.Sqrt(v.Lead) * met} // of what has nothing of the question something is always ahead
+	return [4]float64{meaning, met, v.Fused, math.Sqrt(v.Lead * met)} // of what has nothing of the question something is always ahead
 }
 
 // Of is the confidence in a candidate, above 0 and below 1.

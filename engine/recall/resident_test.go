@@ -112,6 +112,54 @@ func TestResidentAndRollback(t *testing.T) {
 	}
 }
 
+// TestResidentAfterAPanic: a write that panics at any of its steps, as it is committed too, leaves nothing in the resident index and blocks nobody.
+func TestResidentAfterAPanic(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	enginetest.Remember(t, e, memory.RememberRequest{Text: "The crane is blue"})
+	x := enginetest.Index(e)
+	if ready, err := x.AwaitResident(t.Context()); !ready || err != nil {
+		t.Fatalf("no resident index: %v", err)
+	}
+	panics := 0
+	for step, over := 1, false; !over; step++ {
+		at := 0
+		enginetest.BeforeStatements(e, func() {
+			if at++; at == step {
+				panic("as a test wants it")
+			}
+		})
+		func() {
+			defer func() {
+				if recover() == nil {
+					over = true
+				} else {
+					panics++
+				}
+			}()
+			enginetest.Remember(t, e, memory.RememberRequest{Text: fmt.Sprint("The crane of step ", step)})
+		}()
+		enginetest.BeforeStatements(e, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		result, err := e.Recall(ctx, recall.Query{Text: "crane"})
+		cancel()
+		want := 1
+		if over {
+			want = 2
+		}
+		if err != nil || len(result.Hits) != want || !result.Trace.Resident {
+			t.Fatalf("after a panic at step %d: %d hits, by the resident index: %v, %v", step, len(result.Hits), result.Trace.Resident, err)
+		}
+		if diff, err := x.CheckResident(t.Context()); err != nil || diff != "" {
+			t.Fatalf("after a panic at step %d: %s%v", step, diff, err)
+		}
+	}
+	if panics < 3 {
+		t.Errorf("%d panics", panics)
+	}
+}
+
+
 // TestResidentFits: with too little memory for its vectors the resident index answers by words, with less it does not, and with none nobody asks it.
 func TestResidentFits(t *testing.T) {
 	t.Parallel()

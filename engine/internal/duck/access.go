@@ -59,6 +59,12 @@ func (f *File) WriteThen(ctx context.Context, op string, do func(tx *Write) erro
 	}
 	f.Conn.renew(f.Size.Load())
 	f.Writes++
+	settled := false
+	defer func() {
+		if !settled { // do panicked
+			f.rolledBack()
+		}
+	}()
 	err = f.Conn.writing(ctx, func(tx *Write) error {
 		tx.Written = 0
 		if err := do(tx); err != nil {
@@ -67,6 +73,7 @@ func (f *File) WriteThen(ctx context.Context, op string, do func(tx *Write) erro
 		call(f.about)
 		return nil
 	})
+	settled = true
 	if err != nil {
 		f.rolledBack()
 		return fmt.Errorf("%s: %w", op, f.Noted(f.undone(ctx, err)))
