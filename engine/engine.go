@@ -114,8 +114,9 @@ func (e *Engine) Close() error {
 		detached = errors.Join(detached, end())
 	}
 	e.attached = nil
+	unwritten := e.memories.Close()
 	e.index.Close()
-	err := errors.Join(detached, e.file.Close())
+	err := errors.Join(detached, unwritten, e.file.Close())
 	e.recaller.Close()
 	if err != nil {
 		return fmt.Errorf("close %s: %w", e.file.Path(), err)

@@ -85,6 +85,17 @@ func (e *Engine) Recall(ctx context.Context, q recall.Query) (*recall.Result, er
 	return e.recaller.Recall(ctx, q)
 }
 
+// Touch notes that memories were used, given by their whole ids. It writes nothing itself: uses are in the file some seconds later, and when the engine is closed.
+func (e *Engine) Touch(memoryIDs ...string) { e.memories.Touch(memoryIDs...) }
+
+// FlushTouches writes the uses that were noted, and gives the tiers that memories come to by them.
+func (e *Engine) FlushTouches(ctx context.Context) ([]memory.TierChange, error) { return e.memories.FlushTouches(ctx) }
+
+// Maintain brings memories to the tier that their use, age and importance make due, and writes the uses that were noted.
+func (e *Engine) Maintain(ctx context.Context, r memory.MaintainRequest) (*memory.Maintained, error) {
+	return e.memories.Maintain(ctx, r)
+}
+
 // WeightSets gives all sets by name: the built-in ones and those stored in the file.
 func (e *Engine) WeightSets(ctx context.Context) (map[string]recall.Weights, error) {
 	return e.recaller.WeightSets(ctx)

@@ -64,6 +64,9 @@ func (ix *Index) noteColumns(d *Document) {
 	}
 }
 
+// NoteUse notes a document of whose owner only what ranking wants to know of its use changes.
+func (ix *Index) NoteUse(d *Document) { ix.noteColumns(d) }
+
 // noteGone notes documents that leave.
 func (ix *Index) noteGone(numbers ...int32) {
 	if !ix.residence.keeps() {

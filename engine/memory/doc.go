@@ -4,8 +4,9 @@
 // one; Update alone writes over a text. A memory that is remembered with a fact key ends those of its scope that have it. The row, its document and
 // what it ends are written in one transaction.
 //
-// It asks duck for transactions, index for words, vectors and numbers, and scope what an agent may do; interchange reads the files of others for it. It
-// has no lock of its own: a draft is made ready before the writer's lock is taken, and an edit starts over if somebody else was faster.
+// It asks duck for transactions, index for words, vectors and numbers, and scope what an agent may do; interchange reads the files of others for it. A draft
+// is made ready before the writer's lock is taken, and an edit starts over if somebody else was faster. Uses are noted in memory and written together
+// (touches): touches.writing is taken before the writer's lock, touches.mu for no call.
 //
 // What bites: a memory that is moved to another scope keeps its place in the session that it came from; times that are zero are NULL in the file, and
 // text that is empty is, too; a row is written anew and never updated (docs/decisions/0012).
@@ -24,6 +25,8 @@ type Store struct {
 	index  *index.Index
 	scopes *scope.Registry
 	opts   setup.Options
+
+	touches touches
 }
 
 // New gives the memories of a file, and names them to its index.

@@ -136,6 +136,18 @@ CREATE OR REPLACE MACRO memory_composite(created_at, last_accessed_at, accesses,
         decay_frequency(accesses, days_between(created_at, coalesce(last_accessed_at, created_at))),
         importance * confidence);
 
+-- Tiers -----------------------------------------------------------------------------------------------------------------
+
+-- The tier that a memory is due for, a step up before a step down, with the reason; NULL where it stays. age is in days since it was made.
+CREATE OR REPLACE MACRO next_tier(tier, accesses, composite, importance, age) AS
+    CASE
+        WHEN tier = 'peripheral' AND accesses >= 3 AND composite >= 0.4 THEN {tier: 'working', reason: 'used three times or more, and alive'}
+        WHEN tier = 'working' AND accesses >= 10 AND composite >= 0.7 AND importance >= 0.8 THEN {tier: 'core', reason: 'used ten times or more, alive and important'}
+        WHEN tier = 'working' AND composite < 0.15 THEN {tier: 'peripheral', reason: 'faded'}
+        WHEN tier = 'working' AND age > 60 AND accesses < 3 THEN {tier: 'peripheral', reason: 'older than sixty days and hardly used'}
+        WHEN tier = 'core' AND composite < 0.15 AND accesses < 3 THEN {tier: 'working', reason: 'faded and hardly used'}
+    END;
+
 -- Diversity -----------------------------------------------------------------------------------------------------------
 
 -- Walks ranked documents in order. near holds, for each, the ranks (from 1) of earlier ones that are too similar to it; one

@@ -124,3 +124,21 @@ DELETE FROM memory_relations WHERE target_id = $id;
 SELECT id FROM memories
 WHERE ends_with(id, $ending) AND ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
 ORDER BY id LIMIT 6;
+
+-- name: memory_used
+-- Notes that a memory was used; what held it back for not being of use is over. Only numbers and times: no text comes from nothing.
+UPDATE memories SET access_count = $access_count, last_accessed_at = $last_accessed_at::TIMESTAMP, last_confirmed_use_at = $last_confirmed_use_at::TIMESTAMP,
+    bad_recall_count = 0, suppressed_until = NULL, suppressed_until_turn = 0
+WHERE id = $id;
+
+-- name: memory_tiers
+-- Which of some memories, or of all that stand, are due for another tier, and why.
+WITH looked AS (
+    SELECT id, tier, next_tier(tier::VARCHAR, access_count,
+        memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier::VARCHAR, temporal_type, $at::TIMESTAMP),
+        importance, days_between(created_at, $at::TIMESTAMP)) AS due
+    FROM memories
+    WHERE retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP) AND state = 'confirmed'
+      AND ($ids::VARCHAR[] IS NULL OR list_contains($ids::VARCHAR[], id))
+)
+SELECT id, tier, due.tier, due.reason FROM looked WHERE due IS NOT NULL ORDER BY id;

@@ -19,6 +19,19 @@ SELECT id, text, category, scope, created_at, retired_at, retired_reason
 FROM main.memories
 WHERE retired_at IS NOT NULL;
 
+-- Every memory that stands and is confirmed, with its use, how alive it is, and the tier that it is due for; NULL where it stays.
+CREATE OR REPLACE VIEW report.tiers AS
+SELECT id, scope, category, tier, due.tier AS due_tier, due.reason, access_count, last_accessed_at, age_days, importance, composite, text
+FROM (
+    SELECT *, next_tier(tier::VARCHAR, access_count, composite, importance, age_days) AS due
+    FROM (
+        SELECT id, scope, category, tier, access_count, last_accessed_at, importance, text, days_between(created_at, asked_at) AS age_days,
+            memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier::VARCHAR, temporal_type, asked_at) AS composite
+        FROM main.memories CROSS JOIN (SELECT make_timestamp(epoch_us(now())) AS asked_at)
+        WHERE retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > asked_at) AND state = 'confirmed'
+    )
+);
+
 -- Turns of talk in their order.
 CREATE OR REPLACE VIEW report.messages AS
 SELECT m.id, c.name AS conversation, c.scope, m.seq, m.session, m.role, m.speaker, m.text, m.caption, m.said_at,
