@@ -89,7 +89,9 @@ func (e *Engine) Recall(ctx context.Context, q recall.Query) (*recall.Result, er
 func (e *Engine) Touch(memoryIDs ...string) { e.memories.Touch(memoryIDs...) }
 
 // FlushTouches writes the uses that were noted, and gives the tiers that memories come to by them.
-func (e *Engine) FlushTouches(ctx context.Context) ([]memory.TierChange, error) { return e.memories.FlushTouches(ctx) }
+func (e *Engine) FlushTouches(ctx context.Context) ([]memory.TierChange, error) {
+	return e.memories.FlushTouches(ctx)
+}
 
 // Maintain brings memories to the tier that their use, age and importance make due, and writes the uses that were noted.
 func (e *Engine) Maintain(ctx context.Context, r memory.MaintainRequest) (*memory.Maintained, error) {

@@ -159,7 +159,6 @@ func TestResidentAfterAPanic(t *testing.T) {
 	}
 }
 
-
 // TestResidentFits: with too little memory for its vectors the resident index answers by words, with less it does not, and with none nobody asks it.
 func TestResidentFits(t *testing.T) {
 	t.Parallel()
