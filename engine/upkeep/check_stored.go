@@ -2,8 +2,12 @@ package upkeep
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -21,19 +25,19 @@ const (
 	badTable  = "table that can't be read"
 )
 
-// checkStored reads every block in use, the log, and every value of every table.
-func (u *Upkeep) checkStored(ctx context.Context) (faults []Fault, err error) {
+// checkStored reads every block in use, the log, and every value of every table. It names the tables in which there is nothing.
+func (u *Upkeep) checkStored(ctx context.Context) (faults []Fault, empty map[string]bool, err error) {
 	if u.file.Held != nil {
 		if faults, err = u.checkBlocks(ctx); err != nil {
-			return faults, err
+			return faults, nil, err
 		}
 		found, err := u.checkLog(ctx)
 		if faults = append(faults, found...); err != nil {
-			return faults, err
+			return faults, nil, err
 		}
 	}
-	found, err := u.checkTables(ctx)
-	return append(faults, found...), err
+	found, empty, err := u.checkTables(ctx)
+	return append(faults, found...), empty, err
 }
 
 // checkBlocks reads the file's blocks. A checkpoint meanwhile writes some of them, and changes which are in use: what is found then is looked at once
@@ -113,29 +117,63 @@ func (u *Upkeep) checkLog(ctx context.Context) ([]Fault, error) {
 	return nil, nil
 }
 
-// checkTables reads every value of every table.
-func (u *Upkeep) checkTables(ctx context.Context) (faults []Fault, err error) {
+// soonRead is how many rows all tables may have that are read by one statement, of which nobody wants to be told how far it is.
+const soonRead = 10_000
+
+// checkTables reads every value of every table, and gives the names of the tables in which there is nothing. Those of a small file are read by one statement,
+// which takes a third of the time of one for each, or one by one where it fails.
+func (u *Upkeep) checkTables(ctx context.Context) (faults []Fault, empty map[string]bool, err error) {
 	var tables []string
+	var rows int64
 	err = u.file.Lend(ctx, "check", func(c *duck.Conn) error {
-		tables, err = duck.Column[string](ctx, c, "stored_tables")
-		return err
-	})
-	for n, table := range tables {
-		if err != nil {
-			return faults, err
-		}
-		u.opts.Progress("tables", n, len(tables))
-		err = u.file.Lend(ctx, "check", func(c *duck.Conn) error { // one statement needs no transaction around it
-			var sum any
-			return c.OneDDL(ctx, sqlfiles.Query("stored_values"), &sum, "{table}", table)
+		return c.Each(ctx, "stored_tables", func(r *sql.Rows) error {
+			var table string
+			var n int64
+			err := r.Scan(&table, &n)
+			tables, rows = append(tables, table), rows+n
+			return err
 		})
-		switch {
-		case err == nil || ctx.Err() != nil || errors.Is(err, fault.ErrClosed) || errors.Is(err, fault.ErrMemory):
-		case duck.IsOf(err, duckdb.ErrorTypeCatalog): // it was dropped since
-			err = nil
-		default:
-			faults, err = append(faults, Fault{badTable, table + ": " + duck.FirstLine(err.Error())}), nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	empty = map[string]bool{}
+	if rows <= soonRead {
+		u.opts.Progress("tables", 0, len(tables))
+		if err = u.readTables(ctx, empty, tables...); err == nil || ctx.Err() != nil {
+			return nil, empty, err
 		}
 	}
-	return faults, err
+	for n, table := range tables {
+		u.opts.Progress("tables", n, len(tables))
+		err := u.readTables(ctx, empty, table)
+		switch {
+		case err == nil || duck.IsOf(err, duckdb.ErrorTypeCatalog): // it was dropped since
+		case ctx.Err() != nil || errors.Is(err, fault.ErrClosed) || errors.Is(err, fault.ErrMemory):
+			return faults, empty, err
+		default:
+			faults = append(faults, Fault{badTable, table + ": " + duck.FirstLine(err.Error())})
+		}
+	}
+	return faults, empty, nil
+}
+
+// readTables reads tables by one statement, which needs no transaction around it, and names those that are empty.
+func (u *Upkeep) readTables(ctx context.Context, empty map[string]bool, tables ...string) error {
+	var all []string
+	for n, table := range tables {
+		all = append(all, strings.NewReplacer("{number}", strconv.Itoa(n), "{table}", table).Replace(sqlfiles.Query("stored_values")))
+	}
+	return u.file.Lend(ctx, "check", func(c *duck.Conn) error {
+		return c.EachValue(ctx, strings.Join(all, "\nUNION ALL\n"), func(row []driver.Value) error {
+			n, isNumber := row[0].(int32)
+			if !isNumber {
+				return fmt.Errorf("unexpected number %T", row[0])
+			}
+			if row[1] == int64(0) {
+				empty[tables[n]] = true
+			}
+			return nil
+		})
+	})
 }

@@ -1,6 +1,7 @@
 package upkeep_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -89,5 +90,54 @@ func TestEveryFaultIsTried(t *testing.T) {
 		if !explained(fault) {
 			t.Errorf("Doctor does not explain %q", fault)
 		}
+	}
+}
+
+// TestCheckOfOneTable leaves one table at a time filled, of all a file has: Check, which asks nothing of tables that are empty, finds what all its
+// statements find.
+func TestCheckOfOneTable(t *testing.T) {
+	enginetest.Alone(t)
+	e := enginetest.OpenFile(t, enginetest.NewFile(t), engine.Options{Embedder: enginetest.Words{}})
+	enginetest.Stock(t, e)
+	enginetest.Shelf(t, e)
+	tamper := func(statement string) {
+		t.Helper()
+		if err := enginetest.TamperOpen(t.Context(), e, statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	var filled []string
+	for _, row := range enginetest.Rows(t, e, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND database_name = current_database() AND NOT internal AND estimated_size > 0") {
+		name := fmt.Sprint(row[0])
+		tamper("CREATE TABLE kept_" + name + " AS FROM " + name)
+		tamper("DELETE FROM " + name)
+		filled = append(filled, name)
+	}
+	faulty := 0
+	for _, name := range filled {
+		tamper("INSERT INTO " + name + " FROM kept_" + name)
+		var want, got []string
+		for _, query := range sqlfiles.QueryNames() {
+			if strings.HasPrefix(query, "check_") && query != "check_macros" {
+				for _, row := range enginetest.Rows(t, e, sqlfiles.Query(query)) {
+					want = append(want, fmt.Sprintf("%s: %s", row...))
+				}
+			}
+		}
+		faults, err := e.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range faults {
+			got = append(got, f.String())
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		enginetest.Equal(t, "faults where only "+name+" is filled", want, got)
+		faulty += min(len(want), 1)
+		tamper("DELETE FROM " + name)
+	}
+	if faulty < 12 {
+		t.Errorf("only %d of the tables %v make a fault alone", faulty, filled)
 	}
 }

@@ -23,34 +23,46 @@ LEFT JOIN memories AS newer ON newer.id = m.superseded_by
 WHERE m.superseded_by IS NOT NULL AND newer.id IS NOT NULL AND newer.supersedes IS DISTINCT FROM m.id;
 
 -- name: check_messages
--- Contradictions about messages and their documents.
-SELECT 'message without a document' AS fault, m.id AS subject
-FROM messages AS m
-WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = m.doc_no AND d.kind = 'message'::document_kind AND d.owner_id = m.id)
+-- Contradictions about messages and their documents. Each message is looked at once; of most nothing is left to be told.
+WITH contrary AS MATERIALIZED (
+    SELECT m.id,
+        (d.kind = 'message'::document_kind AND d.owner_id = m.id) IS NOT TRUE AS undocumented,
+        d.doc_no IS NOT NULL AND c.id IS NOT NULL AND (
+            d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at
+            OR d.live AND m.set_aside IN ('heartbeat', 'event', 'purged')
+            OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event')) AS differs,
+        (m.set_aside IS NULL) <> (m.set_aside_at IS NULL) AS half_aside,
+        coalesce(m.tokens, -1) < 0 AS uncounted,
+        c.id IS NULL AS astray,
+        d.doc_no IS NOT NULL AND (d.session_no IS DISTINCT FROM m.session_no OR d.place IS DISTINCT FROM m.place) AS elsewhere
+    FROM messages AS m
+    LEFT JOIN documents AS d USING (doc_no)
+    LEFT JOIN conversations AS c ON c.id = m.conversation_id
+    WHERE undocumented OR differs OR half_aside OR uncounted OR astray OR elsewhere
+)
+SELECT 'message without a document' AS fault, id AS subject
+FROM contrary
+WHERE undocumented
 UNION ALL
-SELECT 'document differs from its message', m.id
-FROM messages AS m
-JOIN documents AS d USING (doc_no)
-JOIN conversations AS c ON c.id = m.conversation_id
-WHERE d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at
-   OR d.live AND m.set_aside IN ('heartbeat', 'event', 'purged') OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event')
+SELECT 'document differs from its message', id
+FROM contrary
+WHERE differs
 UNION ALL
 SELECT 'message that is set aside at no time, or at a time but not set aside', id
-FROM messages
-WHERE (set_aside IS NULL) <> (set_aside_at IS NULL)
+FROM contrary
+WHERE half_aside
 UNION ALL
 SELECT 'message whose tokens are not counted', id
-FROM messages
-WHERE coalesce(tokens, -1) < 0
+FROM contrary
+WHERE uncounted
 UNION ALL
 SELECT 'message of no conversation', id
-FROM messages
-WHERE conversation_id NOT IN (SELECT id FROM conversations)
+FROM contrary
+WHERE astray
 UNION ALL
-SELECT 'message stands elsewhere than its document', m.id
-FROM messages AS m
-JOIN documents AS d USING (doc_no)
-WHERE d.session_no IS DISTINCT FROM m.session_no OR d.place IS DISTINCT FROM m.place;
+SELECT 'message stands elsewhere than its document', id
+FROM contrary
+WHERE elsewhere;
 
 -- name: check_documents
 -- Contradictions about documents.
@@ -160,12 +172,12 @@ WHERE database_name = current_database() AND function_type IN ('macro', 'table_m
   AND NOT regexp_matches(schema_name, '^fts_main_\w+_texts$');
 
 -- name: stored_tables
--- Every table of the file, by its whole name.
-SELECT '"' || replace(schema_name, '"', '""') || '"."' || replace(table_name, '"', '""') || '"'
+-- Every table of the file, by its whole name, and how many rows it has or had: those that were deleted may be among them.
+SELECT '"' || replace(schema_name, '"', '""') || '"."' || replace(table_name, '"', '""') || '"', coalesce(estimated_size, 0)
 FROM duckdb_tables()
 WHERE database_name = current_database() AND NOT internal
 ORDER BY ALL;
 
 -- name: stored_values
--- Reads every value of a table.
-SELECT bit_xor(hash(t)) FROM {table} AS t;
+-- Reads every value of a table, and counts its rows. It is one of several in a statement.
+SELECT {number}, count(*), bit_xor(hash(t)) FROM {table} AS t

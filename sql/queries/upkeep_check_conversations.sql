@@ -142,82 +142,103 @@ WHERE u.created_at > e.since;
 
 -- name: check_summaries
 -- Contradictions about summaries: what they were made from, and what they count. Leaf by leaf and level by level, each node has to agree
--- with its sources, so that all of them agree with the messages.
-WITH sources AS MATERIALIZED (
-    SELECT u.summary_id, u.ordinal, u.source, m.conversation_id AS owner, m.seq AS first_seq, m.seq AS last_seq, m.said_at AS earliest_at,
+-- with its sources, so that all of them agree with the messages. Each summary is looked at once, beside what its sources come to.
+WITH sources AS (
+    SELECT u.summary_id, u.ordinal, m.conversation_id AS owner, m.seq AS first_seq, m.seq AS last_seq, m.said_at AS earliest_at,
         m.said_at AS latest_at, 1 AS messages, m.tokens AS source_tokens, 0 AS descendants, 0 AS descendant_tokens, 0 AS depth
     FROM (FROM summary_sources WHERE kind = 'message') AS u
     LEFT JOIN messages AS m ON m.id = u.source
     UNION ALL
-    SELECT u.summary_id, u.ordinal, u.source, s.conversation_id, s.first_seq, s.last_seq, s.earliest_at,
+    SELECT u.summary_id, u.ordinal, s.conversation_id, s.first_seq, s.last_seq, s.earliest_at,
         s.latest_at, s.messages, s.source_tokens, 1 + s.descendants, s.tokens + s.descendant_tokens, 1 + s.depth
     FROM (FROM summary_sources WHERE kind <> 'message') AS u
     LEFT JOIN summaries AS s ON s.id = u.source AND u.kind = 'summary'
 ),
-made AS MATERIALIZED (
-    SELECT summary_id, count(*) AS n, min(ordinal) AS first, max(ordinal) AS last, count(DISTINCT ordinal) AS ordinals, any_value(owner) AS owner,
-        count(DISTINCT owner) AS owners, count(owner) AS owned, min(depth) AS shallowest, max(depth) AS deepest, min(first_seq) AS first_seq, max(last_seq) AS last_seq,
-        min(earliest_at) AS earliest_at, max(latest_at) AS latest_at, sum(messages) AS messages, sum(source_tokens) AS source_tokens,
-        sum(descendants) AS descendants, sum(descendant_tokens) AS descendant_tokens
+in_order AS (
+    SELECT *, row_number() OVER following - 1 AS nth, lag(last_seq) OVER following AS before
     FROM sources
+    WINDOW following AS (PARTITION BY summary_id ORDER BY ordinal)
+),
+made AS (
+    SELECT summary_id, bool_or(ordinal <> nth) AS misnumbered, coalesce(bool_or(first_seq <= before), false) AS overlap,
+        min(owner) AS owner, max(owner) AS last_owner, count(owner) < count(*) AS unknown, min(depth) AS shallowest, max(depth) AS deepest,
+        min(first_seq) AS first_seq, max(last_seq) AS last_seq, min(earliest_at) AS earliest_at, max(latest_at) AS latest_at,
+        sum(messages) AS messages, sum(source_tokens) AS source_tokens, sum(descendants) AS descendants, sum(descendant_tokens) AS descendant_tokens
+    FROM in_order
     GROUP BY summary_id
+),
+contrary AS MATERIALIZED (
+    SELECT coalesce(s.id, m.summary_id) AS id,
+        s.id IS NOT NULL AND c.id IS NULL AS astray,
+        s.id IS NOT NULL AND (d.kind = 'summary'::document_kind AND d.owner_id = s.id) IS NOT TRUE AS undocumented,
+        d.doc_no IS NOT NULL AND c.id IS NOT NULL AND (
+            d.conversation_id IS DISTINCT FROM s.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM s.latest_at
+            OR NOT d.live) AS differs,
+        m.summary_id IS NULL AS unmade,
+        s.id IS NULL AS unsaid,
+        s.id IS NOT NULL AND coalesce(m.unknown OR m.owner <> s.conversation_id OR m.last_owner <> s.conversation_id, false) AS foreign_source,
+        coalesce(m.misnumbered, false) AS misnumbered,
+        coalesce(m.overlap, false) AS overlap,
+        m.summary_id IS NOT NULL AND coalesce(NOT m.unknown AND (m.shallowest <> s.depth OR m.deepest <> s.depth)
+            OR s.kind <> CASE s.depth WHEN 0 THEN 'leaf' ELSE 'condensed' END, false) AS misplaced,
+        s.id IS NOT NULL AND NOT m.unknown
+            AND (s.messages, s.source_tokens, s.descendants, s.descendant_tokens) IS DISTINCT FROM (m.messages, m.source_tokens, m.descendants, m.descendant_tokens) AS miscounted,
+        s.id IS NOT NULL AND NOT m.unknown
+            AND (s.first_seq, s.last_seq, s.earliest_at, s.latest_at) IS DISTINCT FROM (m.first_seq, m.last_seq, m.earliest_at, m.latest_at) AS misranged
+    FROM summaries AS s
+    LEFT JOIN conversations AS c ON c.id = s.conversation_id
+    LEFT JOIN documents AS d ON d.doc_no = s.doc_no
+    FULL JOIN made AS m ON m.summary_id = s.id
+    WHERE astray OR undocumented OR differs OR unmade OR unsaid OR foreign_source OR misnumbered OR overlap OR misplaced OR miscounted OR misranged
 )
 SELECT 'summary of no conversation' AS fault, id AS subject
-FROM summaries
-WHERE conversation_id NOT IN (SELECT id FROM conversations)
+FROM contrary
+WHERE astray
 UNION ALL
-SELECT 'summary without a document', s.id
-FROM summaries AS s
-WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = s.doc_no AND d.kind = 'summary'::document_kind AND d.owner_id = s.id)
+SELECT 'summary without a document', id
+FROM contrary
+WHERE undocumented
 UNION ALL
-SELECT 'document differs from its summary', s.id
-FROM summaries AS s
-JOIN documents AS d USING (doc_no)
-JOIN conversations AS c ON c.id = s.conversation_id
-WHERE d.conversation_id IS DISTINCT FROM s.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM s.latest_at OR NOT d.live
+SELECT 'document differs from its summary', id
+FROM contrary
+WHERE differs
 UNION ALL
 SELECT 'summary that was made from nothing', id
-FROM summaries
-WHERE id NOT IN (SELECT summary_id FROM made)
+FROM contrary
+WHERE unmade
 UNION ALL
-SELECT 'sources of no summary', summary_id
-FROM made
-WHERE summary_id NOT IN (SELECT id FROM summaries)
+SELECT 'sources of no summary', id
+FROM contrary
+WHERE unsaid
 UNION ALL
-SELECT 'source that is not in the conversation', s.id
-FROM summaries AS s
-JOIN made AS m ON m.summary_id = s.id
-WHERE m.owned < m.n OR m.owners > 1 OR m.owner <> s.conversation_id
+SELECT 'source that is not in the conversation', id
+FROM contrary
+WHERE foreign_source
 UNION ALL
-SELECT 'sources that are not numbered from 0', summary_id
-FROM made
-WHERE first <> 0 OR last <> n - 1 OR ordinals <> n
+SELECT 'sources that are not numbered from 0', id
+FROM contrary
+WHERE misnumbered
 UNION ALL
-SELECT 'sources that are out of order, or overlap', summary_id
-FROM (SELECT summary_id, first_seq, lag(last_seq) OVER (PARTITION BY summary_id ORDER BY ordinal) AS before FROM sources)
-GROUP BY summary_id
-HAVING bool_or(first_seq <= before)
+SELECT 'sources that are out of order, or overlap', id
+FROM contrary
+WHERE overlap
 UNION ALL
-SELECT 'summary that is not one deeper than each of its sources', s.id
-FROM summaries AS s
-JOIN made AS m ON m.summary_id = s.id
-WHERE m.owned = m.n AND (m.shallowest <> s.depth OR m.deepest <> s.depth) OR s.kind <> CASE s.depth WHEN 0 THEN 'leaf' ELSE 'condensed' END
+SELECT 'summary that is not one deeper than each of its sources', id
+FROM contrary
+WHERE misplaced
 UNION ALL
 SELECT 'summary that is a source of two, or of one and in the context', id
 FROM (SELECT ref AS id FROM context_items WHERE kind = 'summary' UNION ALL SELECT source FROM summary_sources WHERE kind = 'summary')
 GROUP BY id
 HAVING count(*) > 1
 UNION ALL
-SELECT 'counts of a summary differ from its sources', s.id
-FROM summaries AS s
-JOIN made AS m ON m.summary_id = s.id
-WHERE m.owned = m.n
-  AND (s.messages, s.source_tokens, s.descendants, s.descendant_tokens) IS DISTINCT FROM (m.messages, m.source_tokens, m.descendants, m.descendant_tokens)
+SELECT 'counts of a summary differ from its sources', id
+FROM contrary
+WHERE miscounted
 UNION ALL
-SELECT 'range of a summary differs from its sources', s.id
-FROM summaries AS s
-JOIN made AS m ON m.summary_id = s.id
-WHERE m.owned = m.n AND (s.first_seq, s.last_seq, s.earliest_at, s.latest_at) IS DISTINCT FROM (m.first_seq, m.last_seq, m.earliest_at, m.latest_at);
+SELECT 'range of a summary differs from its sources', id
+FROM contrary
+WHERE misranged;
 
 -- name: check_circles
 -- Summaries that stand, through others, for themselves. Where each is deeper than its sources there is none, so only where that fails
