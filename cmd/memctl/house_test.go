@@ -37,6 +37,7 @@ var house = []struct{ of, may string }{
 	{"engine/text/standin", "engine/text/internal/char"},
 	{"engine/text", "engine/text/internal/char"},
 	{"engine/text/extract", "engine/text engine/text/internal/char"},
+	{"engine/text/capture", "engine/text engine/text/extract"},
 	{"engine/vec", ""},
 	{"engine/internal/duckfile", ""},
 	{"engine/internal/fault", ""},
