@@ -24,6 +24,7 @@ var checks = [...]string{
 	"check_memories", "check_relations", "check_messages", "check_documents", "check_words", "check_unposted", "check_postings", "check_posted_words",
 	"check_totals", "check_vectors",
 	"check_sequences", "check_conversations", "check_context", "check_lost_summaries", "check_summaries", "check_circles", "check_contents",
+	"check_extraction",
 }
 
 // Check proves the file's integrity. It reads all that is stored: every block in use against its checksum, the log as far as it is acknowledged, every
