@@ -137,8 +137,9 @@ func byLikeness(c *candidate, near []*candidate) decision {
 		return decision{verdict: Create, action: Create, reason: "another thing of the same maker"}
 	}
 	same := best(func(n *candidate) bool {
-		return n.negated == c.negated && (n.folded == c.folded || n.similarity > sameFrom && (d.FactKey == "" || n.memory.FactKey == d.FactKey) && sameKind(n)) ||
-			d.FactKey != "" && n.memory.FactKey == d.FactKey && strings.EqualFold(n.memory.Text, d.Text)
+		ofFact := d.FactKey == "" || n.memory.FactKey == d.FactKey // else one sentence says two things
+		return ofFact && n.negated == c.negated && (n.folded == c.folded || n.similarity > sameFrom && sameKind(n)) ||
+			ofFact && d.FactKey != "" && strings.EqualFold(n.memory.Text, d.Text)
 	})
 	switch {
 	case same == nil:
