@@ -103,7 +103,13 @@ func (x *run) act(c *candidate, decided decision) (made bool, edits []memory.Edi
 	case Supersede:
 		err = c.proposal.Supersede(decided.match.id)
 		x.ended[decided.match.id] = true
+	case Merge:
+		err = c.proposal.Supersede(decided.match.id)
+		x.ended[decided.match.id] = true
+		support := decided.match.memory.SupportOf().Observe(capture.NormaliseContext(decided.context), true, at)
+		edits = append(edits, memory.Edit{ID: c.id, Change: func(m *memory.Memory) { m.SupportInfo = support }})
 	case Contextualize:
+		c.memory.Contexts = []string{capture.NormaliseContext(decided.context)}
 		err = c.proposal.Relate("contextualizes", decided.match.id)
 	case Contradict:
 		observe(false)

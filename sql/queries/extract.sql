@@ -91,3 +91,9 @@ WHERE match_id = $id OR contains(nearest::VARCHAR, $id);
 -- What a model said of drafts without their text.
 UPDATE admissions SET utility_reason = NULL, matched = [], compared = []
 WHERE draft_id IN (SELECT id FROM drafts WHERE text = '');
+
+-- name: extract_calls
+-- How many calls of a model there were lately, and how many of the last ones refused the key.
+SELECT (SELECT count(*) FROM model_calls WHERE started_at > $since::TIMESTAMP),
+    (SELECT count(*) FILTER (outcome = 'refused')
+     FROM (SELECT outcome FROM model_calls WHERE started_at > $cooled::TIMESTAMP ORDER BY started_at DESC, id DESC LIMIT $last));
