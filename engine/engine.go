@@ -10,6 +10,7 @@ import (
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/lookup"
@@ -41,6 +42,7 @@ type Engine struct {
 	recaller      *recall.Recaller
 	conversations *conversation.Store
 	compactor     *compact.Compactor
+	extractor     *extract.Extractor
 	assembler     *assemble.Assembler
 	tools         *lookup.Tools
 	upkeep        *upkeep.Upkeep
@@ -96,6 +98,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 		return nil, err
 	}
 	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
+	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
 	e.assembler = assemble.New(e.file, e.index, e.conversations, o)
 	e.tools = lookup.New(e.file, e.index, e.scopes, e.recaller, e.conversations, o)
 	e.upkeep = upkeep.New(e.file, e.contents, e.index, e.compactor, o)

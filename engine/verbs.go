@@ -7,6 +7,7 @@ import (
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/lookup"
@@ -282,6 +283,18 @@ func (e *Engine) DissolveSummary(ctx context.Context, r compact.DissolveRequest)
 // SummaryTree gives the summaries of a conversation as trees.
 func (e *Engine) SummaryTree(ctx context.Context, r compact.TreeRequest) (*compact.Tree, error) {
 	return e.compactor.SummaryTree(ctx, r)
+}
+
+// What is drawn from talk: package extract.
+
+// Extract draws memories from a text, or from messages of a conversation: each statement becomes a draft and gets a verdict.
+func (e *Engine) Extract(ctx context.Context, r extract.Request) (*extract.Report, error) {
+	return e.extractor.Extract(ctx, r)
+}
+
+// Drafts lists what was drawn from talk and what became of it, newest first.
+func (e *Engine) Drafts(ctx context.Context, r extract.DraftsRequest) (all []extract.Draft, err error) {
+	return e.extractor.Drafts(ctx, r)
 }
 
 // What a model is shown: package assemble.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/lookup"
@@ -19,7 +20,7 @@ import (
 var writeVerbs = map[string]bool{
 	"Remember": true, "RememberMany": true, "Update": true, "Forget": true, "Purge": true, "Supersede": true, "Append": true,
 	"Import": true, "ImportMessages": true, "RebuildIndex": true, "SetScopes": true, "SetWeights": true, "ResetWeights": true,
-	"Snapshot": true,
+	"Snapshot": true, "Extract": true,
 }
 
 // allVerbs calls every method that uses the file, which was stocked, and gives their errors by name.
@@ -61,6 +62,8 @@ func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]erro
 	_, errs["Import"] = e.Import(ctx, strings.NewReader(`{"text":"imported"}`), interchange.ImportRequest{})
 	_, errs["ImportMessages"] = e.ImportMessages(ctx, strings.NewReader(`{"conversation":"c","text":"imported"}`), interchange.ImportRequest{})
 	_, errs["RebuildIndex"] = e.RebuildIndex(ctx, index.RebuildRequest{})
+	_, errs["Extract"] = e.Extract(ctx, extract.Request{Text: "My favorite editor is Zed."})
+	_, errs["Drafts"] = e.Drafts(ctx, extract.DraftsRequest{})
 	_, errs["Query"] = e.Query(ctx, "SELECT 1", 0)
 	return errs
 }

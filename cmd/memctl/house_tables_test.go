@@ -46,6 +46,11 @@ var owners = map[string]string{
 	"summary_sources":  "compact",
 	"compactions":      "compact",
 	"compaction_debts": "compact",
+
+	"drafts":             "extract",
+	"admissions":         "extract",
+	"extraction_cursors": "extract",
+	"model_calls":        "extract",
 }
 
 // repairs are the statements by which a room may write what others own.

@@ -40,6 +40,6 @@ func (cp *Compactor) PurgeConversation(ctx context.Context, name, agent string) 
 				return err
 			}
 		}
-		return conversation.DeleteConversation(ctx, tx, v.ID)
+		return cp.conversations.DeleteConversation(ctx, tx, v.ID)
 	})
 }

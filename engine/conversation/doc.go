@@ -37,6 +37,7 @@ type Store struct {
 
 	longer   []func(ctx context.Context, tx *duck.Write, messageID string, tokens int) error
 	archived []func(ctx context.Context, tx *duck.Write, conversationID string) error
+	purged   []func(ctx context.Context, tx *duck.Write, conversationID string, ids []string) error
 }
 
 // New gives the conversations of a file, and names their messages to its index.
@@ -61,4 +62,10 @@ func (cs *Store) OnLonger(grow func(ctx context.Context, tx *duck.Write, message
 // OnArchived has end called, in the transaction of the write, for a conversation that is archived. It is set before the first write.
 func (cs *Store) OnArchived(end func(ctx context.Context, tx *duck.Write, conversationID string) error) {
 	cs.archived = append(cs.archived, end)
+}
+
+// OnPurge has gone called, in the transaction of the write, for messages of a conversation that are purged, or without ids for the whole conversation. It is
+// set before the first write.
+func (cs *Store) OnPurge(gone func(ctx context.Context, tx *duck.Write, conversationID string, ids []string) error) {
+	cs.purged = append(cs.purged, gone)
 }

@@ -15,6 +15,8 @@ const (
 	File         = "file_"
 	Compaction   = "cmp_"
 	Grant        = "grant_"
+	Draft        = "drf_"
+	Call         = "call_"
 )
 
 // How many characters of an id's ending are shown, and the fewest that are accepted.

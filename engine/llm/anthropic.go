@@ -29,7 +29,7 @@ func Anthropic(config Config) (*Client, error) {
 	}
 	messages := anthropic.NewMessageService(options...)
 
-	c.send = func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
+	c.send = func(ctx context.Context, system, prompt string, maxTokens int) (string, used, error) {
 		params := anthropic.MessageNewParams{
 			Model:     anthropic.Model(config.Model),
 			MaxTokens: int64(maxTokens),
@@ -43,14 +43,15 @@ func Anthropic(config Config) (*Client, error) {
 		}
 		message, err := messages.New(ctx, params)
 		if err != nil {
-			return "", err
+			return "", used{}, err
 		}
 		if !message.JSON.Content.Valid() {
-			return "", way.fail(200, "answer has no content", nil)
+			return "", used{}, way.fail(200, "answer has no content", nil)
 		}
+		spent := used{int(message.Usage.InputTokens + message.Usage.CacheCreationInputTokens + message.Usage.CacheReadInputTokens), int(message.Usage.OutputTokens)}
 		// A refusal may come in the middle of the text: what came before is no answer.
 		if message.StopReason == anthropic.StopReasonRefusal {
-			return "", nil
+			return "", spent, nil
 		}
 		var texts []string
 		for _, block := range message.Content {
@@ -58,7 +59,7 @@ func Anthropic(config Config) (*Client, error) {
 				texts = append(texts, block.Text)
 			}
 		}
-		return strings.Join(texts, "\n"), nil
+		return strings.Join(texts, "\n"), spent, nil
 	}
 	return c, nil
 }

@@ -30,8 +30,11 @@ type Client struct {
 	room            int
 
 	// send makes one request. The key lives in this closure alone, so that no way of printing a Client shows it.
-	send func(ctx context.Context, system, prompt string, maxTokens int) (string, error)
+	send func(ctx context.Context, system, prompt string, maxTokens int) (string, used, error)
 }
+
+// used is how many tokens a server says that a request took; zero: it does not say.
+type used struct{ prompt, answer int }
 
 // newClient fills in what both providers share; config is valid and has its defaults.
 func newClient(provider string, config Config) *Client {
@@ -52,46 +55,52 @@ func (c *Client) Model() string { return c.model }
 //
 // A request that failed for a passing reason is repeated. The error is ctx.Err() when ctx ended, else an *Error.
 func (c *Client) Complete(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
+	text, _, _, err := c.CompleteCounted(ctx, system, prompt, maxTokens)
+	return text, err
+}
+
+// CompleteCounted is Complete, and tells the tokens of the question and of the answer as the server counted them; zeros: it did not.
+func (c *Client) CompleteCounted(ctx context.Context, system, prompt string, maxTokens int) (answered string, promptTokens, answerTokens int, err error) {
 	if maxTokens < 1 {
-		return "", fmt.Errorf("llm: maxTokens is %d; allowed: at least 1", maxTokens)
+		return "", 0, 0, fmt.Errorf("llm: maxTokens is %d; allowed: at least 1", maxTokens)
 	}
 	system, prompt = strings.ToValidUTF8(system, "\uFFFD"), strings.ToValidUTF8(prompt, "\uFFFD")
 	for attempt := 0; ; attempt++ {
-		text, err := c.request(ctx, system, prompt, maxTokens+c.room)
+		text, spent, err := c.request(ctx, system, prompt, maxTokens+c.room)
 		if err == nil {
-			return answer(text), nil
+			return answer(text), spent.prompt, spent.answer, nil
 		}
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", 0, 0, ctx.Err()
 		}
 		wait, again := c.wait(err, attempt)
 		if !again {
-			return "", err
+			return "", 0, 0, err
 		}
 		select {
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return "", 0, 0, ctx.Err()
 		case <-time.After(wait):
 		}
 	}
 }
 
 // request makes one request within the timeout. Its error is an *Error, or anything once ctx has ended.
-func (c *Client) request(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
+func (c *Client) request(ctx context.Context, system, prompt string, maxTokens int) (string, used, error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	text, err := c.send(limited, system, prompt, maxTokens)
+	text, spent, err := c.send(limited, system, prompt, maxTokens)
 	if err == nil {
-		return text, nil
+		return text, spent, nil
 	}
 	if limited.Err() != nil {
-		return "", &Error{Provider: c.provider, Model: c.model, Message: fmt.Sprintf("no answer within %v", c.timeout), Err: limited.Err()}
+		return "", used{}, &Error{Provider: c.provider, Model: c.model, Message: fmt.Sprintf("no answer within %v", c.timeout), Err: limited.Err()}
 	}
 	if failure, ok := errors.AsType[*Error](err); ok {
-		return "", failure
+		return "", used{}, failure
 	}
 	// The transport has turned everything else into an Error: what is left are answers that the SDK can't read.
-	return "", &Error{Provider: c.provider, Model: c.model, Status: 200, Message: "unreadable answer", Err: err}
+	return "", used{}, &Error{Provider: c.provider, Model: c.model, Status: 200, Message: "unreadable answer", Err: err}
 }
 
 // wait is how long to wait before the next request, if there shall be one. A request that ran into the timeout isn't repeated: a

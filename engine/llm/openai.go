@@ -28,7 +28,7 @@ func OpenAI(config Config) (*Client, error) {
 	chat := openai.NewChatCompletionService(options...)
 	newName := namesCompletionTokens(config.BaseURL)
 
-	c.send = func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
+	c.send = func(ctx context.Context, system, prompt string, maxTokens int) (string, used, error) {
 		params := openai.ChatCompletionNewParams{Model: config.Model}
 		if system != "" {
 			params.Messages = append(params.Messages, openai.SystemMessage(system))
@@ -44,17 +44,18 @@ func OpenAI(config Config) (*Client, error) {
 		}
 		completion, err := chat.New(ctx, params)
 		if err != nil {
-			return "", err
+			return "", used{}, err
 		}
 		if len(completion.Choices) == 0 {
-			return "", way.fail(200, "answer has no choices", nil)
+			return "", used{}, way.fail(200, "answer has no choices", nil)
 		}
+		spent := used{int(completion.Usage.PromptTokens), int(completion.Usage.CompletionTokens)}
 		choice := completion.Choices[0]
 		// A filter cuts the text off anywhere: what came before is no answer.
 		if choice.FinishReason == "content_filter" {
-			return "", nil
+			return "", spent, nil
 		}
-		return contentText(choice.Message.JSON.Content.Raw(), choice.Message.Content), nil
+		return contentText(choice.Message.JSON.Content.Raw(), choice.Message.Content), spent, nil
 	}
 	return c, nil
 }

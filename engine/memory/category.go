@@ -127,6 +127,9 @@ func layerOf(source string, state State, category Category) Layer {
 
 var spaces = regexp.MustCompile(`\s+`)
 
+// FactKey is the fact key that a memory of this category and text has when nobody names one; empty: none.
+func FactKey(category Category, text string) string { return factKey(category, text) }
+
 // factKey names the slot that a preference or entity fills, so that a newer one can replace it: the category and what stands
 // before the first colon, else before the first arrow, else the whole text.
 func factKey(category Category, text string) string {

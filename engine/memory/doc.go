@@ -13,6 +13,8 @@
 package memory
 
 import (
+	"context"
+
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/scope"
@@ -27,6 +29,12 @@ type Store struct {
 	opts   setup.Options
 
 	touches touches
+	purged  []func(ctx context.Context, tx *duck.Write, id string) error
+}
+
+// OnPurge has gone called, in the transaction of the write, for a memory that is purged. It is set before the first write.
+func (ms *Store) OnPurge(gone func(ctx context.Context, tx *duck.Write, id string) error) {
+	ms.purged = append(ms.purged, gone)
 }
 
 // New gives the memories of a file, and names them to its index.

@@ -61,6 +61,11 @@ func (ms *Store) Purge(ctx context.Context, r PurgeRequest) (m *Memory, err erro
 				return err
 			}
 		}
+		for _, gone := range ms.purged {
+			if err := gone(ctx, tx, m.ID); err != nil {
+				return err
+			}
+		}
 		return ms.index.SweepWords(ctx, tx, ms.index.Analyse(m.fields()).Surfaces)
 	})
 	return m, err

@@ -80,6 +80,16 @@ func MemoryByID(ctx context.Context, c *duck.Conn, id string) (m *Memory, docNo 
 	return m, docNo, err
 }
 
+// MemoriesByID gives those of these ids that are there, in no order, without their relations.
+func MemoriesByID(ctx context.Context, c *duck.Conn, ids []string) (all []*Memory, err error) {
+	err = c.Each(ctx, "memories_by_id", func(rows *sql.Rows) error {
+		m, _, err := scanMemory(rows)
+		all = append(all, m)
+		return err
+	}, sql.Named("ids", ids))
+	return all, err
+}
+
 // ListRequest filters memories. A nil slice is no restriction, an empty one matches nothing.
 type ListRequest struct {
 	Agent      string // empty: an internal caller

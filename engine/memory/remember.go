@@ -148,8 +148,28 @@ func (ms *Store) admit(d *draft) (err error) {
 	return err
 }
 
-// store embeds and analyses drafts without any lock, then writes them in one transaction.
+// store makes drafts ready without any lock, then writes them in one transaction.
 func (ms *Store) store(ctx context.Context, drafts []*draft) error {
+	if len(drafts) == 0 {
+		return nil
+	}
+	if err := ms.prepare(ctx, drafts); err != nil {
+		return err
+	}
+	return ms.file.Write(ctx, "write", func(tx *duck.Write) error {
+		fresh, err := ms.unknown(ctx, tx.Conn, drafts)
+		if err != nil || len(fresh) == 0 {
+			return err
+		}
+		if err := ms.fillSlots(ctx, tx.Conn, fresh); err != nil {
+			return err
+		}
+		return ms.insertMemories(ctx, tx, fresh)
+	})
+}
+
+// prepare embeds and analyses drafts.
+func (ms *Store) prepare(ctx context.Context, drafts []*draft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
@@ -181,16 +201,7 @@ func (ms *Store) store(ctx context.Context, drafts []*draft) error {
 			d.result.VectorErr = bad.Of[i]
 		}
 	}
-	return ms.file.Write(ctx, "write", func(tx *duck.Write) error {
-		fresh, err := ms.unknown(ctx, tx.Conn, drafts)
-		if err != nil || len(fresh) == 0 {
-			return err
-		}
-		if err := ms.fillSlots(ctx, tx.Conn, fresh); err != nil {
-			return err
-		}
-		return ms.insertMemories(ctx, tx, fresh)
-	})
+	return nil
 }
 
 // unknown leaves out drafts that the file has already, by id, key or text, and says so in their results.

@@ -51,7 +51,7 @@ func (f fence) WrapID(name, id, text string) string {
 var (
 	// lookAlike is the start of a tag of ours, in any of the brackets that pass for one.
 	lookAlike = regexp.MustCompile(`(?i)(?:[<＜﹤‹〈⟨]|&lt;|&#0*60;|&#x0*3c;)` +
-		`([\s\p{Z}\p{Cf}/\\]*(?:segment|summaries|previous|operator|file_details|file_text|excerpt|question))`)
+		`([\s\p{Z}\p{Cf}/\\]*(?:segment|summaries|previous|operator|file_details|file_text|excerpt|question|turn|draft|memory))`)
 	// control is the start of a chat template's token, such as <|end|>, which some servers obey wherever it stands.
 	control = regexp.MustCompile(`<([|｜][^\s<])`)
 )

@@ -32,6 +32,12 @@ type Chancy interface {
 	Chance(words []string) float64
 }
 
+// Counting is an LLM that tells how many tokens a question and its answer took, as its server counts them; zeros where that does not say. What another takes
+// is estimated.
+type Counting interface {
+	CompleteCounted(ctx context.Context, system, prompt string, maxTokens int) (answer string, promptTokens, answerTokens int, err error)
+}
+
 // LLM is a language model that answers one prompt at a time. Clients for the usual servers are in engine/llm; any other that keeps these
 // rules will do. It must be safe for concurrent use.
 //

@@ -69,6 +69,8 @@ type Options struct {
 	LLM LLM
 	// Conversation says how conversations are kept, compacted and shown.
 	Conversation Conversation
+	// Extraction says how memories are drawn from talk.
+	Extraction Extraction
 	// Now tells the time, in the years 1 to 9999 and not the zero time: a write or recall that is told another is refused with
 	// ErrInvalid. Default time.Now.
 	Now func() time.Time
@@ -118,6 +120,7 @@ func (o Options) WithDefaults() Options {
 		o.Lexical = PostingsBackend
 	}
 	o.Conversation = o.Conversation.withDefaults()
+	o.Extraction = o.Extraction.withDefaults()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -157,6 +160,6 @@ func (o Options) Validate() error {
 	if o.EmbedDeadline < 0 {
 		errs = append(errs, fault.Invalid("EmbedDeadline", o.EmbedDeadline, "more than 0"))
 	}
-	errs = append(errs, fault.Member("Lexical", o.Lexical, LexicalBackends()), fault.CheckText("FTS", o.FTS), o.Conversation.validate())
+	errs = append(errs, fault.Member("Lexical", o.Lexical, LexicalBackends()), fault.CheckText("FTS", o.FTS), o.Conversation.validate(), o.Extraction.validate())
 	return errors.Join(errs...)
 }

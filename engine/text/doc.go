@@ -1,6 +1,6 @@
 // Package text is the words of a text in plain Go: terms for the lexical index, how much a turn tells, token estimates, snippets, noise, and the
 // small judgements about a prompt (skip it, expand it, read its tags). It holds no state, knows no clock and reads no file. Its rooms are dates,
-// what a question names of the calendar; extract, summaries made of a conversation's own sentences; standin, what stands for what is too large for a
+// what a question names of the calendar; extract, summaries made of a conversation's own sentences; capture, what of a text is worth remembering; standin, what stands for what is too large for a
 // message; and internal/char, what a character is to all of them.
 //
 // # Terms

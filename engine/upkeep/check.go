@@ -43,6 +43,7 @@ var checks = [...]struct {
 	{"check_summaries", []string{"summaries", "summary_sources"}}, // a summary in the context that there is not was found before
 	{"check_circles", []string{"summaries", "summary_sources"}},
 	{"check_contents", []string{"messages", "parts", "large_files", "payloads"}},
+	{"check_extraction", []string{"drafts", "admissions", "extraction_cursors"}},
 }
 
 // Check proves the file's integrity. It reads all that is stored: every block in use against its checksum, the log as far as it is acknowledged, every

@@ -80,6 +80,12 @@ var explanations = [...]explained{
 	{"compaction of no conversation", "it is a record of nothing", tidying, "the record is deleted"},
 	{"cursor of no conversation", "a transcript is followed into nothing", tidying, "the cursor forgets its conversation"},
 
+	{"draft of no conversation", "it was drawn from nothing", tidying, "the draft is deleted"},
+	{"draft that says what was purged", "what was purged can still be read", tidying, "the draft loses what it says"},
+	{"draft that became a memory that is gone", "it names what is not there any more", tidying, "the draft loses what it says, and the name"},
+	{"admission of no draft", "it judges nothing", tidying, "the record is deleted"},
+	{"extraction that has read on in no conversation", "it is a place in nothing", tidying, "the place is forgotten"},
+
 	{"message that is lost", "a model is never shown it", tidying, contextAnew + "; under a summary, where that lacks it"},
 	{"summary that is lost", "a model is never shown what it stands for", tidying, "it comes back under the summary that lacks it, else into the context"},
 	{"message that is in the context twice", "a model is shown it twice", tidying, contextAnew},

@@ -107,6 +107,28 @@ SELECT 'cursor of no conversation', path
 FROM cursors
 WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
 
+-- name: check_extraction
+-- Contradictions about what was drawn from talk.
+SELECT 'draft of no conversation' AS fault, id AS subject
+FROM drafts
+WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'draft that says what was purged', d.id
+FROM drafts AS d
+WHERE d.text <> '' AND EXISTS (FROM messages AS m WHERE m.conversation_id = d.conversation_id AND m.set_aside = 'purged' AND list_contains(d.message_ids, m.id))
+UNION ALL
+SELECT 'draft that became a memory that is gone', id
+FROM drafts
+WHERE memory_id IS NOT NULL AND memory_id NOT IN (SELECT id FROM memories)
+UNION ALL
+SELECT 'admission of no draft', draft_id
+FROM admissions
+WHERE draft_id NOT IN (SELECT id FROM drafts)
+UNION ALL
+SELECT 'extraction that has read on in no conversation', conversation_id
+FROM extraction_cursors
+WHERE conversation_id NOT IN (SELECT id FROM conversations);
+
 -- name: check_lost_summaries
 -- Summaries that are neither in the context nor under another, although no new session took them out: that would have set aside every
 -- message that was in the context then. So a summary is lost if, ever since it was made, there was a message that did not leave the context.

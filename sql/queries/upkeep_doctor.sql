@@ -63,6 +63,13 @@ DELETE FROM compaction_debts
 WHERE conversation_id NOT IN (SELECT id FROM conversations)
    OR rowid NOT IN (SELECT min(rowid) FROM compaction_debts GROUP BY conversation_id);
 UPDATE cursors SET conversation_id = NULL WHERE conversation_id NOT IN (SELECT id FROM conversations);
+DELETE FROM drafts WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
+DELETE FROM admissions WHERE draft_id NOT IN (SELECT id FROM drafts);
+DELETE FROM extraction_cursors WHERE conversation_id NOT IN (SELECT id FROM conversations);
+UPDATE drafts SET text = '', content = NULL, fact_key = NULL, context = NULL, reason = 'purged', nearest = NULL
+WHERE text <> '' AND list_has_any(message_ids, (SELECT coalesce(list(id), []) FROM messages WHERE set_aside = 'purged'));
+UPDATE drafts SET text = '', content = NULL, fact_key = NULL, context = NULL, reason = 'purged', nearest = NULL, memory_id = NULL
+WHERE memory_id IS NOT NULL AND memory_id NOT IN (SELECT id FROM memories);
 
 -- name: doctor_parts
 -- Numbers the parts of a message from 0, in the order they have.

@@ -1,7 +1,7 @@
 package extract
 
-// Sentences returns the sentences of s, those of more than most bytes in clauses.
-func Sentences(s string, most int) []string {
+// Texts returns the sentences of s, those of more than most bytes in clauses.
+func Texts(s string, most int) []string {
 	var out []string
 	for _, x := range sentences(nil, s, most) {
 		out = append(out, s[x.start:x.end])

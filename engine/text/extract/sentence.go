@@ -274,3 +274,19 @@ func clauseEnd(s string, most int) int {
 	_, n := utf8.DecodeRuneInString(s)
 	return n
 }
+
+// Sentence is a stretch of a text that can stand alone, by its bytes.
+type Sentence struct {
+	Start, End int
+	Code       bool // inside a fence
+	Heading    bool
+}
+
+// Sentences gives the sentences of a text as summaries have them, those that are too long in clauses of at most most bytes.
+func Sentences(s string, most int) []Sentence {
+	var all []Sentence
+	for _, x := range sentences(nil, s, most) {
+		all = append(all, Sentence{x.start, x.end, x.code, x.heading})
+	}
+	return all
+}

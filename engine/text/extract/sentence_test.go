@@ -43,7 +43,7 @@ func TestSentences(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, extract.Sentences(test.in, 1000)); diff != "" {
+			if diff := cmp.Diff(test.want, extract.Texts(test.in, 1000)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -63,7 +63,7 @@ func TestLongSentences(t *testing.T) {
 		{"用户数据", 4, []string{"用", "户", "数", "据"}},
 	}
 	for _, test := range tests {
-		if diff := cmp.Diff(test.want, extract.Sentences(test.in, test.most)); diff != "" {
+		if diff := cmp.Diff(test.want, extract.Texts(test.in, test.most)); diff != "" {
 			t.Errorf("%q: %s", test.in, diff)
 		}
 	}

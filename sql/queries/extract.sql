@@ -1,0 +1,99 @@
+-- Drawing memories from talk: what is known already, what is near, what became of each draft.
+
+-- name: extract_cursor
+-- Up to which message a conversation was read.
+SELECT seq FROM extraction_cursors WHERE conversation_id = $conversation_id;
+
+-- name: extract_cursor_forget
+DELETE FROM extraction_cursors WHERE conversation_id = $conversation_id;
+
+-- name: extract_known
+-- What rules found before in these messages, and where.
+SELECT first_seq, rule, span_start FROM drafts
+WHERE conversation_id = $conversation_id AND first_seq BETWEEN $from AND $to AND span_start IS NOT NULL;
+
+-- name: extract_alike
+-- The memories of a scope that are true now and nearest to a vector, best first, with their cosines.
+SELECT m.id, array_inner_product(v.v, as_vector($vector::FLOAT[]))::DOUBLE AS cosine
+FROM memories AS m
+JOIN vectors AS v USING (doc_no)
+WHERE m.scope = $scope AND m.retired_at IS NULL AND m.state <> 'archived'
+  AND (m.invalidated_at IS NULL OR m.invalidated_at > $at::TIMESTAMP) AND (m.valid_until IS NULL OR m.valid_until > $at::TIMESTAMP)
+ORDER BY cosine DESC, m.doc_no
+LIMIT $limit;
+
+-- name: extract_sharing
+-- The memories of a scope that are true now and share most of these terms, or have the fact key.
+WITH shared AS (
+    SELECT p.doc_no, count(*) AS terms
+    FROM postings AS p
+    WHERE p.kind = 'memory'::document_kind
+      AND p.term_no IN (SELECT term_no FROM terms WHERE hash IN (SELECT word_hash(t) FROM unnest($terms::VARCHAR[]) AS u(t)))
+    GROUP BY p.doc_no
+)
+SELECT m.id
+FROM memories AS m
+LEFT JOIN shared AS s USING (doc_no)
+WHERE m.scope = $scope AND m.retired_at IS NULL AND m.state <> 'archived'
+  AND (s.doc_no IS NOT NULL OR m.fact_key = ANY ($fact_keys::VARCHAR[]))
+  AND (m.invalidated_at IS NULL OR m.invalidated_at > $at::TIMESTAMP) AND (m.valid_until IS NULL OR m.valid_until > $at::TIMESTAMP)
+ORDER BY coalesce(m.fact_key = ANY ($fact_keys::VARCHAR[]), false) DESC, coalesce(s.terms, 0) DESC, m.doc_no
+LIMIT $limit;
+
+-- name: extract_current
+-- Which of these memories are still true, and neither forgotten nor superseded.
+SELECT id FROM memories
+WHERE id = ANY ($ids::VARCHAR[]) AND retired_at IS NULL AND superseded_by IS NULL;
+
+-- name: extract_unpurged
+-- Which of these messages still say what they said.
+SELECT id FROM messages WHERE id = ANY ($ids::VARCHAR[]) AND set_aside IS DISTINCT FROM 'purged';
+
+-- name: extract_drafts
+-- Drafts by filters, newest first.
+SELECT d.id, d.conversation_id, c.name, d.first_seq, d.last_seq, d.message_ids, d.span_start, d.span_end, d.scope, d.category, d.rule, d.language, d.model,
+    d.text, d.content, d.fact_key, d.context, d.importance, d.confidence, d.verdict, d.action, d.reason, d.match_id, d.similarity, d.nearest::VARCHAR,
+    d.memory_id, d.said_at, d.made_at
+FROM drafts AS d
+LEFT JOIN conversations AS c ON c.id = d.conversation_id
+WHERE ($scopes::VARCHAR[] IS NULL OR d.scope = ANY ($scopes::VARCHAR[]))
+  AND ($verdicts::VARCHAR[] IS NULL OR d.verdict = ANY ($verdicts::VARCHAR[]))
+  AND ($conversation_id::VARCHAR IS NULL OR d.conversation_id = $conversation_id)
+  AND ($memory_id::VARCHAR IS NULL OR d.memory_id = $memory_id OR d.match_id = $memory_id)
+ORDER BY d.made_at DESC, d.id DESC
+LIMIT $limit OFFSET $offset;
+
+-- name: extract_purge_messages
+-- What was drawn from messages that are purged loses what it says.
+UPDATE drafts SET text = '', content = NULL, fact_key = NULL, context = NULL, reason = 'purged'
+WHERE conversation_id = $conversation_id AND list_has_any(message_ids, $ids::VARCHAR[]);
+
+-- name: extract_purge_conversation
+DELETE FROM drafts WHERE conversation_id = $conversation_id;
+
+-- name: extract_purge_admissions
+DELETE FROM admissions WHERE draft_id NOT IN (SELECT id FROM drafts);
+
+-- name: extract_purge_calls
+UPDATE model_calls SET conversation_id = NULL WHERE conversation_id = $conversation_id;
+
+-- name: extract_purge_memory
+-- What became a memory that is purged, or was held against it, loses what it says; so does the name of the memory.
+UPDATE drafts SET text = '', content = NULL, fact_key = NULL, context = NULL, reason = 'purged',
+    memory_id = CASE WHEN memory_id = $id THEN NULL ELSE memory_id END, match_id = CASE WHEN match_id = $id THEN NULL ELSE match_id END, nearest = NULL
+WHERE memory_id = $id OR match_id = $id AND action IN ('support', 'skip', 'merge');
+
+-- name: extract_purge_nearest
+UPDATE drafts SET nearest = NULL, match_id = CASE WHEN match_id = $id THEN NULL ELSE match_id END
+WHERE match_id = $id OR contains(nearest::VARCHAR, $id);
+
+-- name: extract_purge_reasons
+-- What a model said of drafts without their text.
+UPDATE admissions SET utility_reason = NULL, matched = [], compared = []
+WHERE draft_id IN (SELECT id FROM drafts WHERE text = '');
+
+-- name: extract_calls
+-- How many calls of a model there were lately, and how many of the last ones refused the key.
+SELECT (SELECT count(*) FROM model_calls WHERE started_at > $since::TIMESTAMP),
+    (SELECT count(*) FILTER (outcome = 'refused')
+     FROM (SELECT outcome FROM model_calls WHERE started_at > $cooled::TIMESTAMP ORDER BY started_at DESC, id DESC LIMIT $last));
