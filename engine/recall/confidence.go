@@ -49,12 +49,12 @@ const noModel = "none"
 
 // calibrations are what `memctl bench confidence` makes of recorded conversations; docs/recall.md says of which, and how far they hold.
 var calibrations = map[measured]Calibration{
-	{"memory", "static-minilm"}:        {Base: -11.3, Meaning: 1.47, Met: 2.02, Score: 9.12, Lead: 6.24},
-	{"memory", "all-MiniLM-L6-v2"}:     {Base: -10.64, Meaning: 2.99, Met: 1.5, Score: 7.66, Lead: 7.31},
-	{"memory", noModel}:                {Base: -12.83, Met: 2.33, Score: 10.69, Lead: 5.85},
-	{"transcript", "static-minilm"}:    {Base: -7.13, Meaning: 2.6, Met: 2.07, Score: 6.69, Lead: 7.13},
-	{"transcript", "all-MiniLM-L6-v2"}: {Base: -7.12, Meaning: 3.91, Met: 1.58, Score: 6.36, Lead: 8.28},
-	{"transcript", noModel}:            {Base: -5.58, Met: 2.78, Score: 5.71, Lead: 10.38},
+	{"memory", "static-minilm"}:        {Base: -11.19, Meaning: 1.57, Met: 2.12, Score: 8.84, Lead: 5.5},
+	{"memory", "all-MiniLM-L6-v2"}:     {Base: -10.52, Meaning: 3.12, Met: 1.62, Score: 7.33, Lead: 6.44},
+	{"memory", noModel}:                {Base: -12.73, Met: 2.42, Score: 10.5, Lead: 5.32},
+	{"transcript", "static-minilm"}:    {Base: -7.08, Meaning: 2.68, Met: 2.15, Score: 6.35, Lead: 6.27},
+	{"transcript", "all-MiniLM-L6-v2"}: {Base: -7.16, Meaning: 3.94, Met: 1.76, Score: 6.19, Lead: 6.85},
+	{"transcript", noModel}:            {Base: -5.57, Met: 2.86, Score: 5.35, Lead: 9.45},
 }
 
 // Calibrations gives them all, by set of weights and the beginning of the model's name, or none.
