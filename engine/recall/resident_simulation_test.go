@@ -28,16 +28,13 @@ import (
 // residentSeed repeats a simulation that failed.
 const residentSeed = "MALLARD_RESIDENT_SEED"
 
-// TestResidentSimulation does eighty things (two thousand, if long) at random to one file, while somebody asks it. After each the resident index is
+// TestResidentSimulation does forty things (two thousand, if long) at random to one file, while somebody asks it. After each the resident index is
 // what would be made anew of the file, and answers as the file does.
 func TestResidentSimulation(t *testing.T) {
 	t.Parallel()
-	steps := 80
-	switch {
-	case enginetest.Long("recall"):
+	steps := 40
+	if enginetest.Long("recall") {
 		steps = 2000
-	case testing.Short():
-		steps = 40
 	}
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv(residentSeed); s != "" {

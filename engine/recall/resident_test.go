@@ -388,7 +388,7 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 			return err
 		},
 	}
-	questions := 60
+	questions := 30
 	if enginetest.Long("recall") {
 		questions = 400
 	}

@@ -3,6 +3,7 @@ package text
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -53,14 +54,15 @@ func sentences(s string) func(yield func(string) bool) {
 	}
 }
 
-// phrases are patterns by the words of which a sentence has to have one, so that few sentences are held against a pattern.
-type phrases map[string][]*regexp.Regexp
+// phrases are patterns by the words of which a sentence has to have one, so that few sentences are held against a pattern. Each is compiled when the first
+// sentence has such a word: to compile all took a third of what a process of the command line needs to begin.
+type phrases map[string][]func() *regexp.Regexp
 
 func (p phrases) match(sentence string) bool {
 	sentence = strings.ToLower(sentence)
 	for word := range strings.FieldsFuncSeq(sentence, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		for _, pattern := range p[word] {
-			if pattern.MatchString(sentence) {
+			if pattern().MatchString(sentence) {
 				return true
 			}
 		}
@@ -80,7 +82,7 @@ func newPhrases(pairs ...[2]string) phrases {
 		if shut {
 			pattern += `(?:[^\pL\pN]|$)`
 		}
-		compiled := regexp.MustCompile(pattern)
+		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 		for _, word := range strings.Fields(pair[0]) {
 			p[word] = append(p[word], compiled)
 		}

@@ -42,6 +42,20 @@ func TestAsksForHelp(t *testing.T) {
 	}
 }
 
+// TestPhrases compiles every pattern, which otherwise only a sentence with one of its words does: one that is none would panic then.
+func TestPhrases(t *testing.T) {
+	for _, p := range []phrases{lasting, help} {
+		for word, patterns := range p {
+			if word != strings.ToLower(word) {
+				t.Errorf("%q: sentences are in small letters", word)
+			}
+			for _, pattern := range patterns {
+				pattern()
+			}
+		}
+	}
+}
+
 func BenchmarkWishes(b *testing.B) {
 	s := strings.Repeat("We went to the lake on Sunday, and Anna told me about her new job at the harbour. ", 3)
 	b.SetBytes(int64(len(s)))

@@ -163,7 +163,7 @@ func (u *Upkeep) Findings(ctx context.Context) (all []Finding, err error) {
 		if i < 0 {
 			x := ExplanationOf(fault.Fault)
 			i = len(all)
-			all = append(all, Finding{Fault: fault.Fault, Means: x.Means, Remedy: x.says, Repairable: u.able(x.remedy), Harmless: slices.Contains([]string{fallbackFault, orphanFault, purgedFault, undividedFault}, x.fault), remedy: x.remedy})
+			all = append(all, Finding{Fault: fault.Fault, Means: x.Means, Remedy: x.Says, Repairable: u.able(x.remedy), Harmless: slices.Contains([]string{fallbackFault, orphanFault, purgedFault, undividedFault}, x.fault), remedy: x.remedy})
 		}
 		if all[i].Count++; len(all[i].Subjects) < MostSubjects {
 			all[i].Subjects = append(all[i].Subjects, fault.Subject)

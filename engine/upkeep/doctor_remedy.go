@@ -22,7 +22,7 @@ const (
 type explained struct {
 	fault, Means string
 	remedy       remedy
-	says         string
+	Says         string
 }
 
 const (
