@@ -297,6 +297,11 @@ func (e *Engine) Drafts(ctx context.Context, r extract.DraftsRequest) (all []ext
 	return e.extractor.Drafts(ctx, r)
 }
 
+// AdmissionStats counts which drafts were admitted and rejected, and why.
+func (e *Engine) AdmissionStats(ctx context.Context, r extract.AdmissionStatsRequest) (*extract.AdmissionStats, error) {
+	return e.extractor.AdmissionStats(ctx, r)
+}
+
 // What a model is shown: package assemble.
 
 // Assemble chooses from the context of a conversation what a model is shown within a budget, and renders it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,10 +11,12 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 func newExtractCommand(a *app) *cobra.Command {
 	var r extract.Request
+	var admission string
 	cmd := &cobra.Command{
 		Use:   "extract [TEXT…]",
 		Short: "Draw memories from a conversation or a text",
@@ -44,7 +47,8 @@ needed: rules for English, German and Chinese find the statements. With [llm] in
 			if !r.Rules {
 				need |= canAsk
 			}
-			return a.with(cmd.Context(), need, func(e *engine.Engine) error {
+			o := engine.Options{Extraction: setup.Extraction{Admission: setup.Admission{Preset: admission}}}
+			return a.withOptions(cmd.Context(), need, o, func(e *engine.Engine) error {
 				report, err := e.Extract(cmd.Context(), r)
 				if err != nil {
 					return err
@@ -62,8 +66,59 @@ needed: rules for English, German and Chinese find the statements. With [llm] in
 	f.Var(dateOf(&r.At), "at", "when the text was said (default now)")
 	f.BoolVar(&r.DryRun, "dry-run", false, "show drafts and verdicts, store nothing")
 	f.BoolVar(&r.Rules, "rules", false, "ask no language model")
+	f.StringVar(&admission, "admission", "", "reject what is not worth keeping: balanced, conservative or high-recall (default keep all)")
+	complete(cmd, "admission", setup.AdmissionPresets())
 	a.completeFlag(cmd, "conversation", a.conversations)
 	return cmd
+}
+
+func newAdmissionCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "admission",
+		Short:   "What admission let in, and what it kept out",
+		Long:    "Admission rejects drafts that are not worth keeping, where memctl extract is given --admission.",
+		Example: "  memctl admission stats",
+	}
+	var r extract.AdmissionStatsRequest
+	stats := &cobra.Command{
+		Use:   "stats",
+		Short: "Count admitted and rejected drafts",
+		Long: `Stats counts which drafts were admitted and rejected: in all, within a day and a week, by category and scope, and the five most frequent reasons. The view
+report.admission has every draft with its features and score.`,
+		Example: "  memctl admission stats --scope user:ines",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r.Agent = a.agent
+			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
+				s, err := e.AdmissionStats(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				return a.answer(s, func() { a.printAdmission(s) })
+			})
+		},
+	}
+	stats.Flags().StringSliceVar(&r.Scopes, "scope", nil, "only of these scopes")
+	cmd.AddCommand(stats)
+	return cmd
+}
+
+func (a *app) printAdmission(s *extract.AdmissionStats) {
+	t := a.table("Drafts", "Admitted", "Rejected")
+	right(t, "Admitted", "Rejected")
+	add := func(name string, c extract.AdmissionCount) { t.AppendRow([]any{name, c.Admitted, c.Rejected}) }
+	add("all", s.All)
+	add("last 24 hours", s.LastDay)
+	add("last 7 days", s.LastWeek)
+	for _, counts := range []map[string]*extract.AdmissionCount{s.ByCategory, s.ByScope} {
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			add(printable(name), *counts[name])
+		}
+	}
+	t.Render()
+	for _, reason := range s.Reasons {
+		a.printf("%d rejected: %s\n", reason.Count, reason.Reason)
+	}
 }
 
 func (a *app) printExtraction(r *extract.Report) {

@@ -5,7 +5,7 @@
 // cursor. A draft is never deleted but with its conversation: what a purge takes away leaves a row that says nothing, so that it isn't made again.
 //
 // It asks conversation for messages, text/capture for statements, memory for proposals, index for the likeness of texts. What is compared is read without a lock and
-// thought over likewise; the write begins only then, and if the cursor has moved or a memory that it would change is gone, all starts over.
+// thought over likewise (a model may think then); the write begins only then, and if the cursor has moved or a memory that it would change is gone, all starts over.
 //
 // What bites: the proposals of one window see each other as if they were stored, and one may end another; a verdict about an event or a case is create or
 // skip, whatever a model says; a message that is purged takes the words of its drafts along, but the memories stay.

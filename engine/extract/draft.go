@@ -70,6 +70,9 @@ type Draft struct {
 	SaidAt time.Time `json:"said_at"`
 	MadeAt time.Time `json:"made_at"`
 
+	// Admission is what the gate thought of it; nil: it is off. Drafts does not give it.
+	Admission *Admission `json:"admission,omitempty"`
+
 	found  found // how the rule or the model found it
 	at     int   // its message among those of the window
 	failed error // why it can't be stored

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -102,6 +103,7 @@ type run struct {
 	request Request
 	report  *Report
 	scope   string
+	said    string // all of the window that is read
 
 	// planned are the proposals that later drafts are held against: those of the window, and with DryRun of all windows before. ended are the memories that
 	// some of them supersede.
@@ -141,6 +143,11 @@ const mostTries = 10
 
 // window finds, judges and writes the drafts of a window.
 func (x *run) window(ctx context.Context, w *window) error {
+	var said strings.Builder
+	for _, t := range w.turns {
+		said.WriteString(t.text + "\n")
+	}
+	x.said = said.String()
 	for try := 1; ; try++ {
 		drafts, proposals, err := x.propose(ctx, w)
 		if err != nil {

@@ -72,6 +72,15 @@ func (x *run) decide(ctx context.Context, c *candidate) (made bool, edits []memo
 	if err != nil {
 		return false, nil, err
 	}
+	if x.opts.Extraction.Admission.On() {
+		if c.draft.Admission, err = x.admit(ctx, c, near, x.said); err != nil {
+			return false, nil, err
+		}
+		if c.draft.Admission.Rejected {
+			c.draft.Verdict, c.draft.Action, c.draft.Reason = Reject, Reject, c.draft.Admission.Reason
+			return false, nil, nil
+		}
+	}
 	decided, err := x.verdict(ctx, c, near)
 	if err != nil {
 		return false, nil, err

@@ -19,10 +19,10 @@ import (
 
 // script answers each question of extraction in turn: the first answers to what is worth remembering, and so on. An answer "!x" is the error x, and
 // "..." is none within any time.
-type script struct{ find, judge, merge []string }
+type script struct{ find, judge, merge, utility []string }
 
 func (s *script) llm() *enginetest.LLM {
-	left := map[string]*[]string{"Find what": &s.find, "Decide what": &s.judge, "Make one": &s.merge}
+	left := map[string]*[]string{"Find what": &s.find, "Decide what": &s.judge, "Make one": &s.merge, "How useful": &s.utility}
 	return &enginetest.LLM{Answer: func(ctx context.Context, _, prompt string, _ int) (string, error) {
 		for begins, answers := range left {
 			if !strings.HasPrefix(prompt, begins) {

@@ -40,8 +40,8 @@ type candidate struct {
 	draft    *Draft           // likewise
 	stored   bool
 
+	cosine     float64 // of its vector to that of the draft that is judged; 0: one of them has none
 	similarity float64 // to the draft that is judged
-	known      bool    // that it is by vectors
 }
 
 var (
@@ -110,7 +110,7 @@ func (x *run) near(ctx context.Context, c *duck.Conn, d *candidate) ([]*candidat
 			err := rows.Scan(&id, &cosine)
 			cosines[id], ids = cosine, append(ids, id)
 			return err
-		}, sql.Named("vector", d.vector), sql.Named("scope", d.draft.Scope), at, sql.Named("limit", int64(mostFound)))
+		}, sql.Named("vector", d.vector), sql.Named("scope", d.draft.Scope), at, sql.Named("limit", int64(x.wanted())))
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (x *run) near(ctx context.Context, c *duck.Conn, d *candidate) ([]*candidat
 			ids = append(ids, id)
 		}
 		return err
-	}, sql.Named("terms", append([]string{}, terms...)), sql.Named("fact_keys", append([]string{}, keys...)), sql.Named("scope", d.draft.Scope), at, sql.Named("limit", int64(mostFound)))
+	}, sql.Named("terms", append([]string{}, terms...)), sql.Named("fact_keys", append([]string{}, keys...)), sql.Named("scope", d.draft.Scope), at, sql.Named("limit", int64(x.wanted())))
 	if err != nil || len(ids) == 0 && len(x.planned) == 0 {
 		return nil, err
 	}
@@ -170,8 +170,19 @@ func (x *run) near(ctx context.Context, c *duck.Conn, d *candidate) ([]*candidat
 	return all, nil
 }
 
+// wanted is how many memories are looked at by each way of finding them.
+func (x *run) wanted() int {
+	if a := x.opts.Extraction.Admission; a.On() {
+		return max(mostFound, a.Gate().Pool)
+	}
+	return mostFound
+}
+
 // compare settles how alike a memory is to a draft.
 func (n *candidate) compare(d *candidate, cosine float64, known bool) {
+	if known {
+		n.cosine = max(cosine, 0)
+	}
 	switch {
 	case n.folded == d.folded:
 		n.similarity = 1

@@ -112,7 +112,7 @@ func unpurged(ctx context.Context, c *duck.Conn, drafts []*Draft) error {
 }
 
 func (x *run) insertDrafts(ctx context.Context, tx *duck.Write, drafts []*Draft) (err error) {
-	var rows [][]driver.Value
+	var rows, admissions [][]driver.Value
 	for _, d := range drafts {
 		if d.ID, err = x.file.NewID(ids.Draft, d.MadeAt); err != nil {
 			return err
@@ -122,9 +122,19 @@ func (x *run) insertDrafts(ctx context.Context, tx *duck.Write, drafts []*Draft)
 			return err
 		}
 		rows = append(rows, row)
+		if d.Admission == nil {
+			continue
+		}
+		if row, err = d.Admission.row(d.ID); err != nil {
+			return err
+		}
+		admissions = append(admissions, row)
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	return tx.AppendRows("drafts", rows)
+	if err := tx.AppendRows("drafts", rows); err != nil || len(admissions) == 0 {
+		return err
+	}
+	return tx.AppendRows("admissions", admissions)
 }

@@ -28,7 +28,7 @@ func TestConfidenceOfSignals(t *testing.T) {
 		{recall.Candidate{Fused: 0.6}, 1 / (1 + math.Exp(3))},
 		{recall.Candidate{Fused: 0.6, NearCosine: enginetest.Pointer(0.5), Met: enginetest.Pointer(1.0)}, 1 / (1 + math.Exp(0.5))},
 		{recall.Candidate{Fused: 0.6, NearCosine: enginetest.Pointer(0.5), Met: enginetest.Pointer(1.0), Lead: 0.04}, 1 / (1 + math.Exp(-0.7))},
-		{recall.Candidate{Fused: 0.6, Met: enginetest.Pointer(0.5), Lead: 0.04}, 1 / (1 + math.Exp(1.65))},
+		{recall.Candidate{Fused: 0.6, Met: enginetest.Pointer(0.5), Lead: 0.04}, 1 / (1 + math.Exp(2.25-6*math.Sqrt(0.02)))},
 		{recall.Candidate{Fused: 0.6, Lead: 0.04}, 1 / (1 + math.Exp(3))},
 		{recall.Candidate{Fused: 0.6, NearCosine: enginetest.Pointer(-0.5)}, 1 / (1 + math.Exp(4))},
 	} {

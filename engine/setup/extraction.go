@@ -23,6 +23,8 @@ type Extraction struct {
 	// Expires are the categories whose memories get an end where they speak of today, tomorrow or next week. An event that is over stays true, so events
 	// and profiles are refused. Default none.
 	Expires []string `toml:"expires"`
+	// Admission rejects drafts that are not worth a verdict. Default off.
+	Admission Admission `toml:"admission"`
 }
 
 func (o Extraction) withDefaults() Extraction {
@@ -48,5 +50,5 @@ func (o Extraction) validate() error {
 	if !(o.PromptPrice >= 0 && o.AnswerPrice >= 0) {
 		errs = append(errs, fault.Invalid("prompt_price and answer_price", min(o.PromptPrice, o.AnswerPrice), "0 or more"))
 	}
-	return errors.Join(append(errs, fault.Members("expires", o.Expires, []string{"preference", "entity", "case", "pattern"}))...)
+	return errors.Join(append(errs, o.Admission.validate(), fault.Members("expires", o.Expires, []string{"preference", "entity", "case", "pattern"}))...)
 }

@@ -97,3 +97,13 @@ WHERE draft_id IN (SELECT id FROM drafts WHERE text = '');
 SELECT (SELECT count(*) FROM model_calls WHERE started_at > $since::TIMESTAMP),
     (SELECT count(*) FILTER (outcome = 'refused')
      FROM (SELECT outcome FROM model_calls WHERE started_at > $cooled::TIMESTAMP ORDER BY started_at DESC, id DESC LIMIT $last));
+
+-- name: extract_admissions
+-- How often admission decided what, and why: all, since yesterday, since a week ago.
+SELECT a.decision = 'rejected', d.category, d.scope, regexp_replace(a.reason, '\d+', '#', 'g') AS reason, count(*)::INTEGER,
+    count(*) FILTER (a.evaluated_at > $day::TIMESTAMP)::INTEGER, count(*) FILTER (a.evaluated_at > $week::TIMESTAMP)::INTEGER
+FROM admissions AS a
+JOIN drafts AS d ON d.id = a.draft_id
+WHERE $scopes::VARCHAR[] IS NULL OR d.scope = ANY ($scopes::VARCHAR[])
+GROUP BY ALL
+ORDER BY ALL;
