@@ -86,7 +86,7 @@ var (
 	// changes say that something is no longer as it was.
 	changes = regexp.MustCompile(`(?i)^(?:(?:no|oh|sorry|wait|well|hm),? )?(?:actually|correction|i was wrong|to correct myself|rather)\b|\b(?:has changed|changed to|is now|are now|not any ?more|no longer|from now on)\b|^(?:eigentlich|korrektur|nein, |doch )|\b(?:jetzt|inzwischen|nicht mehr)\b|其实|不对|更正|改成|现在是|不再`)
 	// reasons begin why or when, after what is said.
-	reasons     = regexp.MustCompile(`(?i),? (?:because|but|since|although|though|so that|so I|and I|and my|and we|and this|and that|and it|and they|and he|and she|he|she|it|they|who|if|when|while|which|weil|aber|denn|obwohl|wenn|und ich|und mein\pL*)\b|, (?:und|and|so|der|die|das|not)\b|[,;] I\b|[，,]?(?:因为|所以|但是|不过|如果|而且)`)
+	reasons     = regexp.MustCompile(`(?i),? (?:because|but|since|although|though|so that|so I|and I|and my|and we|and this|and that|and it|and they|and he|and she|he|she|it|they|who|if|when|while|which|weil|aber|denn|obwohl|wenn|und ich|und mein\pL*)\b|, (?:und|and|so|der|die|das|not|please|bitte)\b|[,;] I\b|[，,]?(?:因为|所以|但是|不过|如果|而且)`)
 	troubles    = regexp.MustCompile(`(?i)\b(?:problem|issue|bug|error|fail\pL*|crash\pL*|broke\pL*|exception|timeout|fehler|absturz|abgestürzt|kaputt)\b|问题|错误|报错|崩溃|失败`)
 	germanWords = regexp.MustCompile(`(?i)\b(?:ich|bitte|immer|nicht|und|mein|meine|der|das|ist|wenn|dass)\b`)
 )

@@ -41,7 +41,7 @@ var ruleCases = map[string][]ruleCase{
 		{"was born", []string{"My birthday is on March 3rd. => birthday: March 3rd"}, []string{"My birthday is coming soon, yay.", "I was born tired."}},
 		{"speaks", []string{"I speak Portuguese and some German."}, []string{"I speak to the team daily."}},
 		{"has a", []string{"My wife is called Ines. => wife: Ines", "My younger brother's name is Tom. => younger brother: Tom"}, []string{"My dog is named after nobody.", "A boat called Ines sank."}},
-		{"contact", []string{"My work email is ana@example.org. => email: ana@example.org", "My new phone number is +351 912 345 678. => phone: +351 912 345 678"},
+		{"contact", []string{"My work email is ana@example.org. => email: ana@example.org", "My email is bo@example.com, please remember that. => email: bo@example.com", "My new phone number is +351 912 345 678. => phone: +351 912 345 678"},
 			[]string{"My number is the lucky one.", "My email is annoying me so much!? yes?"}},
 		{"contact of", []string{"Tom's phone number is +49 170 1234567. => tom's phone: +49 170 1234567"}, []string{"Tom's email is always long."}},
 		{"reach at", []string{"You can reach me at bo@example.com. => email: bo@example.com"}, []string{"Reach me at the office, thanks."}},
