@@ -43,6 +43,12 @@ func (x *run) judgeAll(ctx context.Context, drafts []*Draft, proposals []*memory
 		}
 		all = append(all, x.proposed(d, proposals[i]))
 	}
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	if err := x.file.Read(ctx, "extract", func(r *duck.Conn) error { return x.lookUp(ctx, r, all) }); err != nil {
+		return nil, nil, err
+	}
 	doubles := x.doubles(all)
 	for _, c := range all {
 		if first := doubles[c]; first != nil {
@@ -64,14 +70,7 @@ func (x *run) judgeAll(ctx context.Context, drafts []*Draft, proposals []*memory
 
 // decide gives a draft its verdict and does what that means; made says that it becomes a memory.
 func (x *run) decide(ctx context.Context, c *candidate) (made bool, edits []memory.Edit, err error) {
-	var near []*candidate
-	err = x.file.Read(ctx, "extract", func(r *duck.Conn) error {
-		near, err = x.near(ctx, r, c)
-		return err
-	})
-	if err != nil {
-		return false, nil, err
-	}
+	near := x.near(c)
 	if x.opts.Extraction.Admission.On() {
 		if c.draft.Admission, err = x.admit(ctx, c, near, x.said); err != nil {
 			return false, nil, err

@@ -1,8 +1,10 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,8 +42,11 @@ type candidate struct {
 	draft    *Draft           // likewise
 	stored   bool
 
-	cosine     float64 // of its vector to that of the draft that is judged; 0: one of them has none
-	similarity float64 // to the draft that is judged
+	cosine     float64            // of its vector to that of the draft that is judged; 0: one of them has none
+	ids        []string           // of the memories of the file that are near it
+	cosines    map[string]float64 // to them, as far as they are known
+	stood      []*candidate       // those memories
+	similarity float64            // to the draft that is judged
 }
 
 var (
@@ -99,52 +104,107 @@ func (ex *Extractor) proposed(d *Draft, p *memory.Proposal) *candidate {
 	return &candidate{statement: ex.state(saidBy(m)), id: m.ID, memory: m, vector: p.Vector(), proposal: p, draft: d}
 }
 
-// near gives the memories that a draft is to be held against, those of the file and those that are planned, most alike first.
-func (x *run) near(ctx context.Context, c *duck.Conn, d *candidate) ([]*candidate, error) {
-	cosines, ids := map[string]float64{}, []string{}
-	at := sql.Named("at", x.file.Now())
-	if d.vector != nil {
+// together is how many drafts are looked up at once.
+const together = 64
+
+// lookUp finds for each draft the memories of the file that are near: by vectors, by words and by fact keys.
+func (x *run) lookUp(ctx context.Context, c *duck.Conn, drafts []*candidate) error {
+	for part := range slices.Chunk(drafts, together) {
+		if err := x.lookUpPart(ctx, c, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *run) lookUpPart(ctx context.Context, c *duck.Conn, drafts []*candidate) error {
+	scope, at := sql.Named("scope", x.scope), sql.Named("at", x.file.Now())
+	var vectors []float32
+	var embedded []*candidate
+	ofTerm, ofKey, terms, keys := []int32{}, []int32{}, []string{}, []string{}
+	for n, d := range drafts {
+		d.cosines = map[string]float64{}
+		if d.vector != nil {
+			vectors, embedded = append(vectors, d.vector...), append(embedded, d)
+		}
+		for term := range d.terms {
+			ofTerm, terms = append(ofTerm, int32(n)), append(terms, term)
+		}
+		for _, key := range []string{d.draft.FactKey, d.draft.found.topicKey} {
+			if key != "" {
+				ofKey, keys = append(ofKey, int32(n)), append(keys, key)
+			}
+		}
+	}
+	if len(embedded) > 0 {
 		err := c.Each(ctx, "extract_alike", func(rows *sql.Rows) error {
+			var n int
 			var id string
 			var cosine float64
-			err := rows.Scan(&id, &cosine)
-			cosines[id], ids = cosine, append(ids, id)
-			return err
-		}, sql.Named("vector", d.vector), sql.Named("scope", d.draft.Scope), at, sql.Named("limit", int64(x.wanted())))
+			if err := rows.Scan(&n, &id, &cosine); err != nil {
+				return err
+			}
+			if d := embedded[n]; len(d.ids) < x.wanted() {
+				d.ids, d.cosines[id] = append(d.ids, id), cosine
+			}
+			return nil
+		}, sql.Named("vectors", vectors), sql.Named("dims", int64(len(embedded[0].vector))), sql.Named("count", int64(len(embedded))), scope, at)
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	var terms []string
-	for term := range d.terms {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms)
-	keys := slices.DeleteFunc([]string{d.draft.FactKey, d.draft.found.topicKey}, func(key string) bool { return key == "" })
+	wanted := map[string]bool{}
 	err := c.Each(ctx, "extract_sharing", func(rows *sql.Rows) error {
+		var n int
 		var id string
-		err := rows.Scan(&id)
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		if err := rows.Scan(&n, &id); err != nil {
+			return err
 		}
-		return err
-	}, sql.Named("terms", append([]string{}, terms...)), sql.Named("fact_keys", append([]string{}, keys...)), sql.Named("scope", d.draft.Scope), at, sql.Named("limit", int64(x.wanted())))
-	if err != nil || len(ids) == 0 && len(x.planned) == 0 {
-		return nil, err
-	}
-	stored, err := memory.MemoriesByID(ctx, c, ids)
+		if d := drafts[n]; !slices.Contains(d.ids, id) {
+			d.ids = append(d.ids, id)
+		}
+		return nil
+	}, sql.Named("of_term", ofTerm), sql.Named("terms", terms), sql.Named("of_key", ofKey), sql.Named("fact_keys", keys), scope, at)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []*candidate
+	for _, d := range drafts {
+		for _, id := range d.ids {
+			wanted[id] = true
+		}
+	}
+	list := slices.Sorted(maps.Keys(wanted))
+	if len(list) == 0 {
+		return nil
+	}
+	stored, err := memory.MemoriesByID(ctx, c, list)
+	if err != nil {
+		return err
+	}
+	byID := map[string]*candidate{}
 	for _, m := range stored {
-		if x.ended[m.ID] {
+		byID[m.ID] = &candidate{statement: x.state(saidBy(m)), id: m.ID, memory: m}
+	}
+	for _, d := range drafts {
+		for _, id := range d.ids {
+			if n := byID[id]; n != nil {
+				d.stood = append(d.stood, n)
+			}
+		}
+	}
+	return nil
+}
+
+// near gives the memories that a draft is to be held against, those of the file and those that are planned, most alike first.
+func (x *run) near(d *candidate) (all []*candidate) {
+	for _, m := range d.stood {
+		if x.ended[m.id] {
 			continue
 		}
-		n := &candidate{statement: x.state(saidBy(m)), id: m.ID, memory: m}
-		cosine, known := cosines[m.ID]
+		n := *m
+		cosine, known := d.cosines[m.id]
 		n.compare(d, cosine, known)
-		all = append(all, n)
+		all = append(all, &n)
 	}
 	for _, p := range x.planned {
 		if p.memory.Scope != d.draft.Scope || x.ended[p.id] {
@@ -159,15 +219,9 @@ func (x *run) near(ctx context.Context, c *duck.Conn, d *candidate) ([]*candidat
 		all = append(all, &n)
 	}
 	slices.SortStableFunc(all, func(a, b *candidate) int {
-		switch {
-		case a.similarity != b.similarity && a.similarity > b.similarity:
-			return -1
-		case a.similarity != b.similarity:
-			return 1
-		}
-		return strings.Compare(a.id, b.id)
+		return cmp.Or(cmp.Compare(b.similarity, a.similarity), strings.Compare(a.id, b.id))
 	})
-	return all, nil
+	return all
 }
 
 // wanted is how many memories are looked at by each way of finding them.

@@ -48,9 +48,9 @@ func record(t *testing.T, p provider, config llm.Config, system, prompt string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := client.Complete(t.Context(), system, prompt, maxTokens)
-	if err != nil || answer != "yes" {
-		t.Fatalf("answer %q, error %v", answer, err)
+	answer, asked, answered, err := client.CompleteCounted(t.Context(), system, prompt, maxTokens)
+	if err != nil || answer != "yes" || asked != 5 || answered != 3 {
+		t.Fatalf("answer %q of %d and %d tokens, error %v; want 5 and 3, as the server says", answer, asked, answered, err)
 	}
 	return got
 }

@@ -15,21 +15,21 @@ import (
 // the preset.
 type Admission struct {
 	// Preset is balanced, conservative or high-recall. Default "": every draft is admitted.
-	Preset string `toml:"preset"`
+	Preset string
 	// Reject is the score below which a draft is rejected, Admit the one from which on it is taken for new.
-	Reject *float64 `toml:"reject"`
-	Admit  *float64 `toml:"admit"`
+	Reject *float64
+	Admit  *float64
 	// Weights of utility, confidence, novelty, recency and type_prior. Those that are given are made to sum up to 1 with the others.
-	Weights map[string]float64 `toml:"weights"`
+	Weights map[string]float64
 	// Priors are how categories are liked.
-	Priors map[string]float64 `toml:"priors"`
+	Priors map[string]float64
 	// Pool is how many memories a draft is compared with, HalfLife in how many days half of a topic's recency is back.
-	Pool     int `toml:"pool"`
-	HalfLife int `toml:"half_life_days"`
+	Pool     int
+	HalfLife int
 	// AskUtility has the model say how useful a draft is; else, and where it fails, that is 0.5.
-	AskUtility bool `toml:"ask_utility"`
+	AskUtility bool
 	// Veto rejects what is no more useful than this, whatever its score. Default 0: nothing.
-	Veto float64 `toml:"veto"`
+	Veto float64
 }
 
 // Features of admission, by which weights are named.
@@ -135,22 +135,22 @@ func unit(x float64) float64 {
 func (a Admission) validate() error {
 	var errs []error
 	if a.Preset != "" {
-		errs = append(errs, fault.Member("admission.preset", a.Preset, AdmissionPresets()))
+		errs = append(errs, fault.Member("Admission.Preset", a.Preset, AdmissionPresets()))
 	}
 	if a.Pool < 0 || a.Pool > 20 {
-		errs = append(errs, fault.Invalid("admission.pool", a.Pool, "1 to 20"))
+		errs = append(errs, fault.Invalid("Admission.Pool", a.Pool, "1 to 20"))
 	}
 	if a.HalfLife < 0 || a.HalfLife > 365 {
-		errs = append(errs, fault.Invalid("admission.half_life_days", a.HalfLife, "1 to 365"))
+		errs = append(errs, fault.Invalid("Admission.HalfLife", a.HalfLife, "1 to 365"))
 	}
 	for _, given := range []struct {
 		name    string
 		numbers map[string]float64
 		known   map[string]float64
-	}{{"weights", a.Weights, gates()["balanced"].Weights}, {"priors", a.Priors, gates()["balanced"].Priors}} {
+	}{{"Weights", a.Weights, gates()["balanced"].Weights}, {"Priors", a.Priors, gates()["balanced"].Priors}} {
 		for name := range given.numbers {
 			if _, ok := given.known[name]; !ok {
-				errs = append(errs, fault.Invalid("admission."+given.name, name, fmt.Sprint(slices.Sorted(maps.Keys(given.known)))))
+				errs = append(errs, fault.Invalid("Admission."+given.name, name, fmt.Sprint(slices.Sorted(maps.Keys(given.known)))))
 			}
 		}
 	}

@@ -7,24 +7,23 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
-// Extraction says how memories are drawn from talk. Zero values are the defaults. The names in the tags are those of the table [extraction] in a
-// configuration file.
+// Extraction says how memories are drawn from talk. Zero values are the defaults.
 type Extraction struct {
 	// MaxChars is how many characters of talk a model is shown at once. Default 8,000.
-	MaxChars int `toml:"extract_max_chars"`
+	MaxChars int
 	// Timeout is how long one call of the model may take. Default 30 s.
-	Timeout Duration `toml:"extract_timeout"`
+	Timeout Duration
 	// MaxCalls within CallWindow is what all extractions together may ask the model; beyond, rules take its place. Default 120 in an hour.
-	MaxCalls   int      `toml:"extract_max_calls_per_window"`
-	CallWindow Duration `toml:"extract_call_window"`
+	MaxCalls   int
+	CallWindow Duration
 	// PromptPrice and AnswerPrice are what a million tokens cost, in US dollars. Default 0: nobody knows.
-	PromptPrice float64 `toml:"prompt_price"`
-	AnswerPrice float64 `toml:"answer_price"`
+	PromptPrice float64
+	AnswerPrice float64
 	// Expires are the categories whose memories get an end where they speak of today, tomorrow or next week. An event that is over stays true, so events
 	// and profiles are refused. Default none.
-	Expires []string `toml:"expires"`
+	Expires []string
 	// Admission rejects drafts that are not worth a verdict. Default off.
-	Admission Admission `toml:"admission"`
+	Admission Admission
 }
 
 func (o Extraction) withDefaults() Extraction {
@@ -39,16 +38,16 @@ func (o Extraction) withDefaults() Extraction {
 func (o Extraction) validate() error {
 	var errs []error
 	if o.MaxChars < 200 || o.MaxChars > 1<<20 {
-		errs = append(errs, fault.Invalid("extract_max_chars", o.MaxChars, "200 to 1048576"))
+		errs = append(errs, fault.Invalid("MaxChars", o.MaxChars, "200 to 1048576"))
 	}
 	if o.Timeout <= 0 || o.CallWindow <= 0 {
-		errs = append(errs, fault.Invalid("extract_timeout and extract_call_window", time.Duration(min(o.Timeout, o.CallWindow)), "a time such as 30s"))
+		errs = append(errs, fault.Invalid("Timeout and CallWindow", time.Duration(min(o.Timeout, o.CallWindow)), "a time such as 30s"))
 	}
 	if o.MaxCalls < 1 {
-		errs = append(errs, fault.Invalid("extract_max_calls_per_window", o.MaxCalls, "1 or more"))
+		errs = append(errs, fault.Invalid("MaxCalls", o.MaxCalls, "1 or more"))
 	}
 	if !(o.PromptPrice >= 0 && o.AnswerPrice >= 0) {
-		errs = append(errs, fault.Invalid("prompt_price and answer_price", min(o.PromptPrice, o.AnswerPrice), "0 or more"))
+		errs = append(errs, fault.Invalid("PromptPrice and AnswerPrice", min(o.PromptPrice, o.AnswerPrice), "0 or more"))
 	}
-	return errors.Join(append(errs, o.Admission.validate(), fault.Members("expires", o.Expires, []string{"preference", "entity", "case", "pattern"}))...)
+	return errors.Join(append(errs, o.Admission.validate(), fault.Members("Expires", o.Expires, []string{"preference", "entity", "case", "pattern"}))...)
 }

@@ -13,32 +13,55 @@ SELECT first_seq, rule, span_start FROM drafts
 WHERE conversation_id = $conversation_id AND first_seq BETWEEN $from AND $to AND span_start IS NOT NULL;
 
 -- name: extract_alike
--- The memories of a scope that are true now and nearest to a vector, best first, with their cosines.
-SELECT m.id, array_inner_product(v.v, as_vector($vector::FLOAT[]))::DOUBLE AS cosine
-FROM memories AS m
-JOIN vectors AS v USING (doc_no)
-WHERE m.scope = $scope AND m.retired_at IS NULL AND m.state <> 'archived'
-  AND (m.invalidated_at IS NULL OR m.invalidated_at > $at::TIMESTAMP) AND (m.valid_until IS NULL OR m.valid_until > $at::TIMESTAMP)
-ORDER BY cosine DESC, m.doc_no
-LIMIT $limit;
+-- For each of some vectors, which lie one behind the other in a list, the twenty memories of a scope that are true now and nearest to it, with their cosines.
+WITH asked AS (
+    SELECT n::INTEGER AS n, as_vector(list_slice($vectors::FLOAT[], n * $dims::BIGINT + 1, (n + 1) * $dims::BIGINT)) AS v FROM range($count::BIGINT) AS r(n)
+),
+within AS MATERIALIZED (
+    SELECT m.id, v.v
+    FROM memories AS m
+    JOIN vectors AS v USING (doc_no)
+    WHERE m.scope = $scope AND m.retired_at IS NULL AND m.state <> 'archived'
+      AND (m.invalidated_at IS NULL OR m.invalidated_at > $at::TIMESTAMP) AND (m.valid_until IS NULL OR m.valid_until > $at::TIMESTAMP)
+),
+nearest AS (
+    SELECT n, arg_max({'id': id, 'cosine': cosine}, cosine, 20) AS best
+    FROM (SELECT a.n, w.id, array_inner_product(a.v, w.v)::DOUBLE AS cosine FROM asked AS a CROSS JOIN within AS w)
+    GROUP BY n
+)
+SELECT n, b.id, b.cosine FROM (SELECT n, unnest(best) AS b FROM nearest);
 
 -- name: extract_sharing
--- The memories of a scope that are true now and share most of these terms, or have the fact key.
-WITH shared AS (
-    SELECT p.doc_no, count(*) AS terms
-    FROM postings AS p
-    WHERE p.kind = 'memory'::document_kind
-      AND p.term_no IN (SELECT term_no FROM terms WHERE hash IN (SELECT word_hash(t) FROM unnest($terms::VARCHAR[]) AS u(t)))
-    GROUP BY p.doc_no
+-- For each of some drafts the twenty memories of a scope that are true now and share most of its terms, and those that have one of its fact keys. of_term and
+-- of_key say whose the terms and keys are.
+WITH asked AS (
+    SELECT n, term_no
+    FROM (SELECT unnest($of_term::INTEGER[]) AS n, unnest($terms::VARCHAR[]) AS said) AS q
+    JOIN terms AS t ON t.hash = word_hash(q.said)
+),
+within AS MATERIALIZED (
+    SELECT m.id, m.doc_no, m.fact_key
+    FROM memories AS m
+    WHERE m.scope = $scope AND m.retired_at IS NULL AND m.state <> 'archived'
+      AND (m.invalidated_at IS NULL OR m.invalidated_at > $at::TIMESTAMP) AND (m.valid_until IS NULL OR m.valid_until > $at::TIMESTAMP)
+),
+shared AS (
+    SELECT n, arg_max(id, terms, 20) AS best
+    FROM (
+        SELECT a.n, w.id, count(*) AS terms
+        FROM asked AS a
+        JOIN postings AS p USING (term_no)
+        JOIN within AS w USING (doc_no)
+        WHERE p.kind = 'memory'::document_kind
+        GROUP BY a.n, w.id
+    )
+    GROUP BY n
 )
-SELECT m.id
-FROM memories AS m
-LEFT JOIN shared AS s USING (doc_no)
-WHERE m.scope = $scope AND m.retired_at IS NULL AND m.state <> 'archived'
-  AND (s.doc_no IS NOT NULL OR m.fact_key = ANY ($fact_keys::VARCHAR[]))
-  AND (m.invalidated_at IS NULL OR m.invalidated_at > $at::TIMESTAMP) AND (m.valid_until IS NULL OR m.valid_until > $at::TIMESTAMP)
-ORDER BY coalesce(m.fact_key = ANY ($fact_keys::VARCHAR[]), false) DESC, coalesce(s.terms, 0) DESC, m.doc_no
-LIMIT $limit;
+SELECT n, unnest(best) AS id FROM shared
+UNION ALL
+SELECT k.n, w.id
+FROM (SELECT unnest($of_key::INTEGER[]) AS n, unnest($fact_keys::VARCHAR[]) AS fact_key) AS k
+JOIN within AS w USING (fact_key);
 
 -- name: extract_current
 -- Which of these memories are still true, and neither forgotten nor superseded.
