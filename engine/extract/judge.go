@@ -18,7 +18,7 @@ const (
 )
 
 // Of the words that tell what a statement is about, how many two must share to be about the same.
-const sameGist = 0.6
+const sameGist = 0.75
 
 // decision is a verdict with what it is about.
 type decision struct {
@@ -146,7 +146,7 @@ func byLikeness(c *candidate, near []*candidate) decision {
 		}
 		return nil
 	}
-	sameKind := func(n *candidate) bool { return n.memory.Category == d.Category }
+	sameKind := func(n *candidate) bool { return n.memory.Category == d.Category && n.who == c.who }
 	if anotherItem(d, near) {
 		return decision{verdict: Create, action: Create, reason: "another thing of the same maker"}
 	}
