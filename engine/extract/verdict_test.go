@@ -44,6 +44,12 @@ func say(t *testing.T, e *engine.Engine, name string, texts ...string) *extract.
 	return r
 }
 
+// appendOne appends what a user says.
+func appendOne(t *testing.T, e *engine.Engine, text string) {
+	t.Helper()
+	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: text}}})
+}
+
 // texts are the memories that are true now.
 func texts(t *testing.T, e *engine.Engine) (all []string) {
 	t.Helper()
