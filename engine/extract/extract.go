@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -153,7 +154,7 @@ func (x *run) window(ctx context.Context, w *window) error {
 		if err != nil {
 			return err
 		}
-		planned, ended := len(x.planned), mapsCopy(x.ended)
+		planned, ended := len(x.planned), maps.Clone(x.ended)
 		candidates, edits, err := x.judgeAll(ctx, drafts, proposals)
 		if err == nil && !x.request.DryRun {
 			err = x.write(ctx, w, drafts, candidates, edits)
@@ -216,12 +217,4 @@ func (x *run) remembering(d *Draft, of turn) memory.RememberRequest {
 	}
 	x.date(&r, d)
 	return r
-}
-
-func mapsCopy(m map[string]bool) map[string]bool {
-	c := make(map[string]bool, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }

@@ -3,6 +3,7 @@ package extract
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -18,7 +19,7 @@ const (
 )
 
 // Of the words that tell what a statement is about, how many two must share to be about the same.
-const sameGist = 0.6
+const sameGist = 0.75
 
 // decision is a verdict with what it is about.
 type decision struct {
@@ -146,7 +147,7 @@ func byLikeness(c *candidate, near []*candidate) decision {
 		}
 		return nil
 	}
-	sameKind := func(n *candidate) bool { return n.memory.Category == d.Category }
+	sameKind := func(n *candidate) bool { return n.memory.Category == d.Category && n.who == c.who }
 	if anotherItem(d, near) {
 		return decision{verdict: Create, action: Create, reason: "another thing of the same maker"}
 	}
@@ -220,7 +221,7 @@ func (c *candidate) byWords(best func(func(*candidate) bool) *candidate, sameKin
 	shared := common(related.terms, c.terms)
 	less, more := shared == len(c.terms), shared == len(related.terms)
 	switch {
-	case d.Context != "" && !contains(related.memory.Contexts, d.Context):
+	case d.Context != "" && !slices.Contains(related.memory.Contexts, d.Context):
 		return decision{verdict: Contextualize, action: Contextualize, reason: "it holds in its context, beside what holds generally", match: related, context: d.Context}, true
 	case less && !more:
 		return decision{verdict: Skip, action: Skip, reason: "it says less than is known", match: related}, true
@@ -262,15 +263,6 @@ func anotherItem(d *Draft, near []*candidate) bool {
 		guarded = true
 	}
 	return guarded
-}
-
-func contains(all []string, s string) bool {
-	for _, one := range all {
-		if one == s {
-			return true
-		}
-	}
-	return false
 }
 
 // doubleFrom is the cosine above which the second of two drafts of a model's says what the first does. Statements in people's own words share their phrases

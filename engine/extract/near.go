@@ -26,6 +26,7 @@ const leastShared = 0.5
 
 // statement is a text as it is compared.
 type statement struct {
+	who     string // says it; empty: the text does not say
 	folded  string
 	terms   map[string]bool // without stop words
 	gist    map[string]bool // also without what says that one likes it, or not
@@ -50,15 +51,20 @@ type candidate struct {
 }
 
 var (
-	polar = regexp.MustCompile(`(?i)\b(?:not|never|no longer|hates?|dislikes?|detests?|avoids?|stopped|gave up|nicht|keine?[nrms]?|nie|niemals|hasse|hasst)\b|\b\pL+n't\b|不|没有|讨厌`)
+	attributed = regexp.MustCompile(`(?s)^(.{1,80}?) says “(.*)”$`)
+	polar      = regexp.MustCompile(`(?i)\b(?:not|never|no longer|hates?|dislikes?|detests?|avoids?|stopped|gave up|nicht|keine?[nrms]?|nie|niemals|hasse|hasst)\b|\b\pL+n't\b|不|没有|讨厌`)
 	// tastes say that one likes something, or not; what is left says what.
 	tastes = regexp.MustCompile(`(?i)\b(?:I|me|my|really|still|also|always|now|like|likes|love|loves|enjoy|enjoys|adore|prefer|prefers|hate|hates|dislike|dislikes|detest|avoid|stand|no longer|any ?more|not|never|do|does|ich|mag|liebe|hasse|nicht|keine?[nrms]?|mehr|gerne?|bevorzuge|nie)\b|\b\pL+n't\b|不再|不喜欢|喜欢|讨厌|不爱|更|很|最|我|不`)
 )
 
 // state takes a text apart for comparing.
 func (ex *Extractor) state(said string) statement {
-	return statement{folded: strings.Trim(text.Fold(strings.Join(strings.Fields(said), " ")), " .!。！"), terms: ex.terms(said),
-		gist: ex.terms(tastes.ReplaceAllString(said, " ")), negated: polar.MatchString(said)}
+	s := statement{folded: strings.Trim(text.Fold(strings.Join(strings.Fields(said), " ")), " .!。！”")}
+	if by := attributed.FindStringSubmatch(said); by != nil { // who says it is no word that two statements share
+		s.who, said = by[1], by[2]
+	}
+	s.terms, s.gist, s.negated = ex.terms(said), ex.terms(tastes.ReplaceAllString(said, " ")), polar.MatchString(said)
+	return s
 }
 
 func (ex *Extractor) terms(said string) map[string]bool {

@@ -44,6 +44,12 @@ func say(t *testing.T, e *engine.Engine, name string, texts ...string) *extract.
 	return r
 }
 
+// appendOne appends what a user says.
+func appendOne(t *testing.T, e *engine.Engine, text string) {
+	t.Helper()
+	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: text}}})
+}
+
 // texts are the memories that are true now.
 func texts(t *testing.T, e *engine.Engine) (all []string) {
 	t.Helper()
@@ -100,6 +106,8 @@ func TestVerdicts(t *testing.T) {
 		{name: "merge that takes a model", first: []string{"I always review the whole diff carefully before I merge it."}, then: []string{"I always review the whole diff carefully before we merge it twice."},
 			want: []outcome{{"I always review the whole diff carefully before we merge it twice.", "merge", "create"}},
 			left: []string{"I always review the whole diff carefully before I merge it.", "I always review the whole diff carefully before we merge it twice."}},
+		{name: "not the opposite", first: []string{"I love the ocean at night, honestly."}, then: []string{"I hate not being on the court."},
+			want: []outcome{{"I hate not being on the court.", "create", "create"}}, left: []string{"I love the ocean at night, honestly.", "I hate not being on the court."}},
 		{name: "German", first: []string{"Ich wohne in Köln."}, then: []string{"Ich bin vor kurzem nach Berlin gezogen."},
 			want: []outcome{{"home: Berlin", "merge", "supersede"}}, left: []string{"home: Berlin"}},
 		{name: "Chinese", first: []string{"我的手机号是13800138000。"}, then: []string{"我的新手机号是13900139000。"},
@@ -135,5 +143,24 @@ func TestVerdicts(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestSpeakers: what one person says neither confirms nor ends what another says.
+func TestSpeakers(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{Embedder: static.New()})
+	for _, m := range []conversation.Message{{Speaker: "John", Text: "I love strong coffee."}, {Speaker: "Mary", Text: "I don't like strong coffee."}, {Speaker: "Mary", Text: "My favorite editor is Zed."},
+		{Speaker: "John", Text: "My favorite editor is Vim."}, {Speaker: "John", Text: "I no longer love strong coffee."}} {
+		enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{m}})
+	}
+	r, err := e.Extract(t.Context(), extract.Request{Conversation: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []outcome{{"John says “I love strong coffee.”", "create", "create"}, {"Mary says “I don't like strong coffee.”", "create", "create"}, {"Mary's favorite editor: Zed", "create", "create"},
+		{"John's favorite editor: Vim", "create", "create"}, {"John says “I no longer love strong coffee.”", "supersede", "supersede"}}
+	if diff := cmp.Diff(want, outcomes(r.Drafts)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -76,13 +76,14 @@ func (ms *Store) Accept(ctx context.Context, tx *duck.Write, proposals []*Propos
 	byID := map[string]*draft{}
 	for _, p := range proposals {
 		d := p.draft
-		d.ends = slices.DeleteFunc(d.ends, func(id string) bool {
-			older := byID[id]
-			if older != nil && older.memory.endBy(d.memory, ms.file.Now()) != nil {
-				older = nil
+		for _, id := range d.ends {
+			if older := byID[id]; older != nil {
+				if err := older.memory.endBy(d.memory, ms.file.Now()); err != nil {
+					return err
+				}
 			}
-			return older != nil
-		})
+		}
+		d.ends = slices.DeleteFunc(d.ends, func(id string) bool { return byID[id] != nil })
 		byID[d.memory.ID] = d
 		drafts = append(drafts, d)
 	}
