@@ -42,7 +42,9 @@ func TestConfidence(t *testing.T) {
 	}{
 		{"none", func(*testing.T) setup.Embedder { return nil }},
 		{"static-minilm", func(*testing.T) setup.Embedder { return static.New() }},
-		{"all-MiniLM-L6-v2", func(t *testing.T) setup.Embedder { return onnxtest.MiniLM(t, "confidence with all-MiniLM-L6-v2 is not fitted anew") }},
+		{"all-MiniLM-L6-v2", func(t *testing.T) setup.Embedder {
+			return onnxtest.MiniLM(t, "confidence with all-MiniLM-L6-v2 is not fitted anew")
+		}},
 	} {
 		t.Run(model.name, func(t *testing.T) {
 			if model.name != "none" && !golden.Updating() && !enginetest.Long("models") {
