@@ -47,8 +47,8 @@ func TestConfidence(t *testing.T) {
 		}},
 	} {
 		t.Run(model.name, func(t *testing.T) {
-			if model.name != "none" && !golden.Updating() && !enginetest.Long("models") {
-				t.Skip("takes many minutes: MALLARD_LONG=models")
+			if model.name != "none" && !golden.Updating() && !enginetest.Long("confidence") {
+				t.Skip("takes many minutes: MALLARD_LONG=confidence")
 			}
 			report, err := bench.RunConfidence(t.Context(), bench.LocomoConfig{Data: files, Embedder: model.open(t), Related: static.New().Related})
 			if err != nil {
