@@ -13,6 +13,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
 )
 
@@ -73,9 +74,10 @@ type Draft struct {
 	// Admission is what the gate thought of it; nil: it is off. Drafts does not give it.
 	Admission *Admission `json:"admission,omitempty"`
 
-	found  found // how the rule or the model found it
-	at     int   // its message among those of the window
-	failed error // why it can't be stored
+	found  found  // how the rule or the model found it
+	at     int    // its message among those of the window
+	failed error  // why it can't be stored
+	callID string // of the model that found it
 }
 
 // found is what is known of a draft beside what is kept.
@@ -104,6 +106,30 @@ func appendOnly(category memory.Category) bool {
 // versioned are the categories whose memories a newer statement supersedes.
 func versioned(category memory.Category) bool {
 	return category == memory.Preference || category == memory.Entity
+}
+
+// sources are what a draft was drawn from: messages, and where a model found it the call.
+func (d *Draft) sources(how memory.How) (all []memory.Source) {
+	for _, id := range d.MessageIDs {
+		all = append(all, memory.Source{How: how, Kind: kinds.Message, ID: id})
+	}
+	if d.callID != "" {
+		all = append(all, memory.Source{How: memory.Asked, Kind: memory.CallKind, ID: d.callID})
+	}
+	return all
+}
+
+// observed are the sources of a confirmation, or a contradiction.
+func (d *Draft) observed(label string, confirms bool) []memory.Source {
+	how := memory.Supported
+	if !confirms {
+		how = memory.Contradicted
+	}
+	all := d.sources(how)
+	for i := range all {
+		all[i].How, all[i].Label, all[i].SaidAt = how, label, d.SaidAt
+	}
+	return all
 }
 
 // row gives the draft as the columns of the table drafts, in their order.

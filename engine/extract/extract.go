@@ -105,6 +105,7 @@ type run struct {
 	report  *Report
 	scope   string
 	said    string // all of the window that is read
+	called  string // the last call of the model
 
 	// planned are the proposals that later drafts are held against: those of the window, and with DryRun of all windows before. ended are the memories that
 	// some of them supersede.

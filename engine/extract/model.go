@@ -82,6 +82,9 @@ func (x *run) byModel(ctx context.Context, w *window) ([]*Draft, error) {
 		}
 		return nil
 	})
+	for _, d := range drafts {
+		d.callID = x.called
+	}
 	return drafts, err
 }
 
@@ -278,6 +281,7 @@ func (x *run) merge(ctx context.Context, c *candidate, decided decision) (decisi
 		decided.reason = "what was merged can't be stored"
 		return decided.to(Create), nil
 	}
+	merged[0].From(memory.Source{How: memory.Asked, Kind: memory.CallKind, ID: x.called})
 	*c = *x.proposed(c.draft, merged[0])
 	return decided.to(Merge), nil
 }

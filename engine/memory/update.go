@@ -27,6 +27,7 @@ type UpdateRequest struct {
 	Tier             *Tier
 	State            *State
 	Layer            *Layer
+	Trust            *Trust
 	Importance       *float64 // also sets Confidence, unless that is given too
 	Confidence       *float64
 	ValidUntil       *time.Time // zero: never expires
@@ -67,6 +68,7 @@ func (ms *Store) change(m *Memory, r UpdateRequest) (err error) {
 	set(&m.Tier, r.Tier)
 	set(&m.State, r.State)
 	set(&m.Layer, r.Layer)
+	set(&m.Trust, r.Trust)
 	set(&m.Importance, r.Importance)
 	set(&m.Confidence, r.Importance)
 	set(&m.Confidence, r.Confidence)

@@ -69,8 +69,8 @@ SELECT id FROM memories
 WHERE id = ANY ($ids::VARCHAR[]) AND retired_at IS NULL AND superseded_by IS NULL;
 
 -- name: extract_unpurged
--- Which of these messages still say what they said.
-SELECT id FROM messages WHERE id = ANY ($ids::VARCHAR[]) AND set_aside IS DISTINCT FROM 'purged';
+-- Which of these messages still say what they said, and stand.
+SELECT id FROM messages WHERE id = ANY ($ids::VARCHAR[]) AND coalesce(set_aside, '') NOT IN ('purged', 'retracted');
 
 -- name: extract_drafts
 -- Drafts by filters, newest first.

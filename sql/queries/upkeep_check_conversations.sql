@@ -138,7 +138,7 @@ WITH unshown AS MATERIALIZED (
     WHERE s.id NOT IN (SELECT ref FROM context_items) AND s.id NOT IN (SELECT source FROM summary_sources)
       AND NOT EXISTS (
           FROM messages AS m
-          WHERE m.conversation_id = s.conversation_id AND m.set_aside IN ('new', 'purged') AND m.set_aside_at >= s.created_at)
+          WHERE m.conversation_id = s.conversation_id AND m.set_aside IN ('new', 'retracted', 'purged') AND m.set_aside_at >= s.created_at)
 ),
 stays AS (
     SELECT m.conversation_id, m.recorded_at AS since,
