@@ -64,6 +64,7 @@ func (a *app) printMemory(m *memory.Memory) {
 	row("supersedes", m.Supersedes)
 	row("fact key", m.FactKey)
 	row("source", strings.TrimSpace(m.Source+" "+m.SourceSession))
+	row("trust", string(m.Trust))
 	for _, r := range m.Relations {
 		if r.TargetID != m.Supersedes && r.TargetID != m.SupersededBy {
 			row(r.Type, r.TargetID)
@@ -73,7 +74,11 @@ func (a *app) printMemory(m *memory.Memory) {
 		row("recalled", plural(m.AccessCount, "time, last ", "times, last ")+minute(m.LastAccessedAt))
 	}
 	if !m.RetiredAt.IsZero() {
-		row("forgotten", strings.TrimSpace(minute(m.RetiredAt)+" "+m.RetiredReason))
+		gone := "forgotten"
+		if m.RetractedBy != "" {
+			gone = "retracted"
+		}
+		row(gone, strings.TrimSpace(minute(m.RetiredAt)+" "+m.RetiredReason))
 	}
 	t.Render()
 }

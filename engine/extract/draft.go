@@ -71,6 +71,9 @@ type Draft struct {
 	SaidAt time.Time `json:"said_at"`
 	MadeAt time.Time `json:"made_at"`
 
+	// Retracted: a message that it was drawn from is, or the memory that it became.
+	Retracted bool `json:"retracted,omitempty"`
+
 	// Admission is what the gate thought of it; nil: it is off. Drafts does not give it.
 	Admission *Admission `json:"admission,omitempty"`
 
@@ -167,7 +170,7 @@ func scanDraft(rows *sql.Rows, d *Draft) error {
 	var ids duckdb.Composite[[]string]
 	err := rows.Scan(&d.ID, duck.TextOf(&d.ConversationID), duck.TextOf(&d.Conversation), &first, &last, &ids, &start, &end, &d.Scope, duck.TextOf(&d.Category), &d.Rule,
 		duck.TextOf(&d.Language), duck.TextOf(&d.Model), &d.Text, duck.TextOf(&d.Content), duck.TextOf(&d.FactKey), duck.TextOf(&d.Context), &d.Importance,
-		&d.Confidence, duck.TextOf(&d.Verdict), duck.TextOf(&d.Action), &d.Reason, duck.TextOf(&d.MatchID), &similarity, &near, duck.TextOf(&d.MemoryID), &d.SaidAt, &d.MadeAt)
+		&d.Confidence, duck.TextOf(&d.Verdict), duck.TextOf(&d.Action), &d.Reason, duck.TextOf(&d.MatchID), &similarity, &near, duck.TextOf(&d.MemoryID), &d.SaidAt, &d.MadeAt, &d.Retracted)
 	if err != nil {
 		return err
 	}

@@ -169,6 +169,7 @@ var staysBroken = map[string][]string{
 	"UPDATE memories SET superseded_by = (SELECT max(id) FROM memories) WHERE id = '{id}'": {"superseded by a memory that does not say so"},
 	"UPDATE models SET chosen = false":                                                  {"more than one chosen model, or none"},
 	"INSERT INTO models SELECT 2, 'other', dims, 'other', true, created_at FROM models": {"more than one chosen model, or none"},
+	"INSERT INTO retractions VALUES ('ret_1', 'memory', '{id}', 'why', NULL, '2026-01-01', NULL)": {"retracted source that can be recalled"},
 	"CREATE MACRO lower(x) AS 'shadowed'":                                               {"macro that is not Mallard's"},
 	"CREATE MACRO recent(n) AS TABLE SELECT * FROM memories LIMIT n":                    {"macro that is not Mallard's"},
 }
