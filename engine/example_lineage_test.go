@@ -14,7 +14,7 @@ import (
 
 // poisoned is a file in which a planted message has superseded what was true.
 func poisoned(ctx context.Context) (e *engine.Engine, planted string) {
-	e, err := engine.Open(ctx, ":memory:", engine.Options{Now: exampleClock()})
+	e, err := engine.Open(ctx, ":memory:", engine.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
