@@ -11,7 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine/memory"
 )
 
-// mark finds the documents that have the tags of the question and the metadata asked, where there are any. Both are looked up in the file, once,
+// mark finds the documents that have the tags of the question and the metadata, sources and trust asked, where there are any. Both are looked up in the file, once,
 // whoever finds the candidates.
 func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
 	if len(r.tags) > 0 && r.tagged == nil {
@@ -20,10 +20,11 @@ func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
 			return err
 		}
 	}
-	if len(r.query.Where) > 0 && r.described == nil {
+	if r.query.describes() && r.described == nil {
 		start := time.Now()
 		pointers, values := memory.Where(r.query.Where)
-		described, err := duck.Column[int32](ctx, c, "recall_described", sql.Named("pointers", pointers), sql.Named("values", values))
+		described, err := duck.Column[int32](ctx, c, "recall_described", sql.Named("pointers", pointers), sql.Named("values", values),
+			sql.Named("sources", duck.ListArg(r.query.Sources)), sql.Named("trust", duck.ListArg(r.query.Trust)))
 		if r.described = append([]int32{}, described...); err != nil {
 			return err
 		}
@@ -31,6 +32,9 @@ func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
 	}
 	return nil
 }
+
+// describes reports whether what is known of memories in the file restricts a recall: metadata, their source, their trust.
+func (q *Query) describes() bool { return len(q.Where) > 0 || q.Sources != nil || q.Trust != nil }
 
 // marked gives the documents that mark found, ascending; nil: neither tags nor metadata are asked.
 func (r *recall) marked() []int32 {

@@ -47,7 +47,10 @@ type Query struct {
 	Roles, Speakers []string
 	// Where names metadata that a memory has, keys of its Extra with their values, all of them. A value is compared as text, exactly: of a text what
 	// it says, of anything else how JSON writes it, and null is none. What is no memory has none.
-	Where        map[string]string
+	Where map[string]string
+	// Sources and Trust are where a memory comes from (memory.Sources), and how far it is trusted; what is no memory takes no part.
+	Sources      []string
+	Trust        []memory.Trust
 	Since, Until time.Time // of the document's own time: from Since, before Until
 	// AsOf recalls what was true then, superseded memories included; messages said by then. Default now.
 	AsOf time.Time
@@ -149,7 +152,9 @@ func (q Query) validate() error {
 
 // validateMarks checks who said it, and the metadata. What only some kinds have must not be asked of others alone.
 func (q Query) validateMarks() error {
-	if err := cmp.Or(fault.Members("roles", q.Roles, kinds.Roles()), fault.CheckTexts("speakers", q.Speakers)); err != nil {
+	err := cmp.Or(fault.Members("roles", q.Roles, kinds.Roles()), fault.CheckTexts("speakers", q.Speakers), fault.Members("sources", q.Sources, memory.Sources()),
+		fault.Members("trust", q.Trust, memory.Trusts()))
+	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(q.Speakers, func(name string) bool { return strings.TrimSpace(name) == "" }) {
@@ -161,6 +166,10 @@ func (q Query) validateMarks() error {
 		return fault.Invalid("roles", strings.Join(q.Roles, ", "), messages)
 	case len(q.Speakers) > 0 && !slices.Contains(q.Kinds, kinds.Message):
 		return fault.Invalid("speakers", strings.Join(q.Speakers, ", "), messages)
+	case len(q.Sources) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
+		return fault.Invalid("sources", strings.Join(q.Sources, ", "), memories)
+	case len(q.Trust) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
+		return fault.Invalid("trust", fault.OneOf(q.Trust), memories)
 	case len(q.Where) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
 		return fault.Invalid("where", strings.Join(slices.Sorted(maps.Keys(q.Where)), ", "), memories)
 	}

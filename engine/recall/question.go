@@ -379,7 +379,7 @@ func scanFound(rows *sql.Rows, f *resident.Found) error {
 	var accesses sql.NullInt32
 	err := rows.Scan(&f.No, &f.SessionNo, &f.Place, duck.TextOf(&f.Conversation), duck.TextOf(&f.Speaker), duck.TextOf(&f.Role), &f.Wishes, &f.Asks, &f.EndsAsking, &f.Tells, &f.Kind, duck.TextOf(&f.Tier),
 		&times[0].is, &times[1].is, &times[2].is, &f.Characters, &f.Noise,
-		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType),
+		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType), duck.TextOf(&f.Use.Trust),
 		&numbers[0].is, &numbers[1].is, &numbers[2].is, &numbers[3].is, &f.ByPassage)
 	for _, t := range times {
 		if *t.into = t.is.Int64; !t.is.Valid {

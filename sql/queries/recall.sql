@@ -60,8 +60,11 @@ SELECT doc_no FROM summaries WHERE list_filter($tags::VARCHAR[], lambda tag: NOT
 ORDER BY doc_no;
 
 -- name: recall_described
--- Memories whose metadata has all these values, read as text, at these JSON pointers.
-SELECT doc_no FROM memories WHERE has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[]) ORDER BY doc_no;
+-- Memories of these sources and this trust, whose metadata has all these values, read as text, at these JSON pointers.
+SELECT doc_no FROM memories
+WHERE has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[])
+  AND ($sources::VARCHAR[] IS NULL OR source = ANY ($sources::VARCHAR[])) AND ($trust::VARCHAR[] IS NULL OR trust = ANY ($trust::VARCHAR[]))
+ORDER BY doc_no;
 
 -- name: recall_clear_terms
 -- Asks no words after all.
