@@ -148,33 +148,36 @@ func (x *act) restand(ctx context.Context, m *changing) error {
 	return nil
 }
 
-// exactly gives a memory back to the letter what it was before, where that is what undoing comes to and nobody changed it since.
+// exactly gives a memory back to the letter what it was before, where that is what undoing comes to, and only retractions have changed it since.
 func (x *act) exactly(ctx context.Context, m *changing) error {
-	was, became, err := x.image(ctx, m.ID)
-	if err != nil || was == nil || became == nil {
+	var ours bool
+	if _, err := x.tx.One(ctx, "retraction_moment", []any{&ours}, sql.Named("at", m.was.UpdatedAt)); err != nil || !ours {
 		return err
 	}
-	became.RetractedBy = m.was.RetractedBy // another retraction may have taken over
-	if m.was.Same(*became) && alike(m.Standing(), *was) {
-		m.Memory.Stand(*was)
+	images, err := x.images(ctx, m.ID)
+	for _, i := range images {
+		if alike(m.Standing(), i.was) {
+			m.Stand(i.was)
+			break
+		}
 	}
-	return nil
+	return err
 }
 
-// image is what a memory was before a retraction changed it, and what it became then; nil: nobody knows.
-func (x *act) image(ctx context.Context, id string) (was, became *memory.Standing, err error) {
-	err = x.tx.Each(ctx, "retraction_image", func(rows *sql.Rows) error {
-		var before, after sql.NullString
-		if err := rows.Scan(&before, &after); err != nil {
+// image is what a memory was before a retraction changed it.
+type image struct {
+	was       memory.Standing
+	withdrawn bool // that retraction took it out of recall
+}
+
+func (x *act) images(ctx context.Context, id string) ([]image, error) {
+	return duck.List(ctx, x.tx.Conn, "retraction_images", func(rows *sql.Rows, i *image) error {
+		var was string
+		if err := rows.Scan(&was, &i.withdrawn); err != nil {
 			return err
 		}
-		was, became = &memory.Standing{}, &memory.Standing{}
-		if err := json.Unmarshal([]byte(before.String), was); err != nil {
-			return err
-		}
-		return json.Unmarshal([]byte(after.String), became)
-	}, sql.Named("id", id), sql.Named("undone", x.result.ID))
-	return was, became, err
+		return json.Unmarshal([]byte(was), &i.was)
+	}, sql.Named("id", id))
 }
 
 // alike reports whether two standings mean the same: the order of relations, and when something was last observed, are left out.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -246,22 +245,21 @@ func (x *act) giveBack(ctx context.Context, back []string, d *descent) error {
 		if err != nil {
 			return err
 		}
-		was, _, err := x.image(ctx, id)
+		images, err := x.images(ctx, id)
 		if err != nil {
 			return err
 		}
 		m.RetractedBy, m.RetiredAt, m.RetiredReason = "", time.Time{}, ""
-		if was != nil {
-			m.RetiredAt, m.RetiredReason = was.RetiredAt, was.RetiredReason
+		if i := slices.IndexFunc(images, func(i image) bool { return i.withdrawn }); i >= 0 { // it may have been forgotten before
+			m.RetiredAt, m.RetiredReason = images[i].was.RetiredAt, images[i].was.RetiredReason
 		}
 		x.note(kinds.Memory, id, Returned, d.because[id], "")
 	}
 	return nil
 }
 
-// handOn has other retractions keep what stays withdrawn, with what they need to give it back one day.
+// handOn has other retractions keep what stays withdrawn.
 func (x *act) handOn(ctx context.Context, d *descent, after *state) error {
-	heirs := map[string]string{}
 	for _, id := range d.memories {
 		m, err := x.load(ctx, id)
 		if err != nil {
@@ -271,19 +269,8 @@ func (x *act) handOn(ctx context.Context, d *descent, after *state) error {
 		if m == nil || after.stands[id] || m.RetractedBy != x.result.ID || heir == "" {
 			continue
 		}
-		m.RetractedBy, heirs[id] = heir, heir
+		m.RetractedBy = heir
 		x.note(kinds.Memory, id, Kept, heir, "another retraction withdraws it too")
-	}
-	for _, id := range slices.Sorted(maps.Keys(heirs)) {
-		s, err := x.successions(ctx, []string{id})
-		if err != nil {
-			return err
-		}
-		for _, of := range append([]string{id}, s.ended[id]...) {
-			if _, err := x.tx.Exec(ctx, "retraction_takes_over", sql.Named("undone", x.result.ID), sql.Named("heir", heirs[id]), sql.Named("id", of)); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

@@ -119,18 +119,17 @@ UPDATE retractions SET undone_at = $at::TIMESTAMP WHERE id = $id;
 -- What a retraction did, in its order.
 SELECT kind, id, effect, because, was::VARCHAR, became::VARCHAR FROM retraction_effects WHERE retraction_id = $id ORDER BY ordinal;
 
--- name: retraction_image
--- What a memory was before it was changed last by a retraction that stands, or by the one that is undone.
-SELECT e.was::VARCHAR, e.became::VARCHAR
+-- name: retraction_images
+-- What a memory was before retractions changed it, the newest first, and whether it was withdrawn then.
+SELECT e.was::VARCHAR, e.effect = 'withdrawn'
 FROM retraction_effects AS e
 JOIN retractions AS r ON r.id = e.retraction_id
-WHERE e.id = $id AND e.was IS NOT NULL AND (r.undone_at IS NULL OR r.id = $undone)
-ORDER BY r.retracted_at DESC, e.ordinal DESC
-LIMIT 1;
+WHERE e.id = $id AND e.kind = 'memory' AND e.was IS NOT NULL
+ORDER BY r.retracted_at DESC, r.id DESC, e.ordinal DESC;
 
--- name: retraction_takes_over
--- Another retraction keeps what one that is undone had done to a memory.
-UPDATE retraction_effects SET retraction_id = $heir WHERE retraction_id = $undone AND id = $id AND kind = 'memory';
+-- name: retraction_moment
+-- Whether something was retracted, or a retraction undone, at a time.
+SELECT count(*) > 0 FROM retractions WHERE retracted_at = $at::TIMESTAMP OR undone_at = $at::TIMESTAMP;
 
 -- name: lineage_purge
 DELETE FROM retraction_effects WHERE id IN (SELECT unnest($ids::VARCHAR[]));
