@@ -17,6 +17,8 @@ import (
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lineage"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // crashOptions make everything that is stored follow from what was done.
@@ -32,7 +34,7 @@ func crashOptions(when string, progress func()) engine.Options {
 }
 
 // crashFile has a conversation of nine messages; of the first six a summary of two leaves was made. In another one a heartbeat was answered, and there
-// is what an event and a branch left.
+// is what an event and a branch left; of two memories that superseded others, one is retracted with the message that it came from.
 func crashFile(t *testing.T, path string) {
 	t.Helper()
 	e := enginetest.OpenFile(t, path, crashOptions("before", func() {}))
@@ -50,6 +52,17 @@ func crashFile(t *testing.T, path string) {
 	}
 	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "yard", Cursor: &conversation.Cursor{Path: "/yard", Host: "h"}, Messages: append(enginetest.Dialogue("u "+enginetest.HeartbeatPoll, "a HEARTBEAT_OK"),
 		conversation.Message{Text: "begun", SetAside: conversation.AsideEvent, Raw: large}, conversation.Message{Key: "left", Text: "no", SetAside: conversation.AsideOffBranch})})
+	dock := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "dock", Messages: enginetest.Dialogue("u the crane is broken", "a so it is")}).IDs
+	for n, from := range []string{"msg_before_2", dock[0]} {
+		old := enginetest.Remember(t, e, memory.RememberRequest{ID: fmt.Sprint("mem_old_", n), Text: fmt.Sprint("crane ", n, " works")})
+		_, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: old.ID, By: memory.RememberRequest{ID: fmt.Sprint("mem_new_", n), Text: "no crane works", Sources: []string{from}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.Retract(t.Context(), lineage.RetractRequest{ID: dock[0], Reason: "it works"}); err != nil {
+		t.Fatal(err)
+	}
 	enginetest.CloseFile(t, e)
 }
 
@@ -61,7 +74,8 @@ func talkState(t *testing.T, e *engine.Engine) string {
 		"SELECT * EXCLUDE (doc_no) FROM messages ORDER BY id", "SELECT * FROM parts ORDER BY ALL", "SELECT * FROM compactions ORDER BY ALL",
 		"SELECT * FROM kind_stats ORDER BY ALL", "SELECT * FROM conversations ORDER BY id", "SELECT * FROM cursors ORDER BY ALL", "SELECT * FROM large_files ORDER BY ALL",
 		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "SELECT count(*) FROM vectors",
-		"SELECT n, chosen FROM models ORDER BY n"} {
+		"SELECT n, chosen FROM models ORDER BY n", "SELECT * EXCLUDE (doc_no) FROM memories ORDER BY id", "FROM memory_relations ORDER BY ALL", "FROM memory_sources ORDER BY ALL",
+		"FROM retractions ORDER BY id", "SELECT * FROM retraction_effects ORDER BY retraction_id, ordinal", "SELECT owner_id, live FROM documents ORDER BY ALL"} {
 		fmt.Fprintln(&all, query)
 		for _, row := range enginetest.Rows(t, e, query) {
 			fmt.Fprintln(&all, row...)

@@ -9,6 +9,7 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/lineage"
 )
 
 // large is more than a row keeps beside itself.
@@ -85,6 +86,14 @@ var deeds = []struct {
 	}},
 	{"purge messages", func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.PurgeMessages(ctx, compact.PurgeMessagesRequest{Conversation: "talk", IDs: []string{"msg_before_2", "msg_before_8"}})
+		return err
+	}},
+	{"retract", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Retract(ctx, lineage.RetractRequest{ID: "msg_before_2", Reason: "planted"})
+		return err
+	}},
+	{"undo a retraction", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.UndoRetraction(ctx, lineage.UndoRequest{ID: "ret_before_1"})
 		return err
 	}},
 	{"purge conversation", func(ctx context.Context, e *engine.Engine) error {
