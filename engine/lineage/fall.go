@@ -23,7 +23,8 @@ type descent struct {
 	withdrawn map[string][]withdrawal
 }
 
-// descend finds what descends from a source. roots has it, and summaries that stood for it; but is the retraction that is looked at.
+// descend finds what descends from a source. roots has it, and summaries that stood for it; but is the retraction that is looked at, and what that has withdrawn
+// is among what descends, also where a purge took away how.
 func descend(ctx context.Context, c *duck.Conn, source *Node, roots map[string]time.Time, but string) (*descent, error) {
 	d := &descent{roots: roots, of: map[string]bool{}, because: map[string]string{}, withdrawn: map[string][]withdrawal{}}
 	if source.Kind == kinds.Memory {
@@ -46,6 +47,15 @@ func descend(ctx context.Context, c *duck.Conn, source *Node, roots map[string]t
 				d.add(e.to, e.from)
 				level = append(level, e.to)
 			}
+		}
+	}
+	withdrawn, err := duck.Column[string](ctx, c, "lineage_withdrawn_by", sql.Named("retraction_id", but))
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range withdrawn {
+		if !d.of[id] {
+			d.add(id, source.ID)
 		}
 	}
 	return d, d.readSources(ctx, c, but)

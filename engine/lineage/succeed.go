@@ -110,7 +110,7 @@ func (s *successions) meanwhile(back []string, since time.Time) error {
 	for _, id := range back {
 		for _, older := range s.ended[id] {
 			for _, e := range s.by[older] {
-				if e.by == id || !e.noted.After(since) || slices.ContainsFunc(s.by[id], func(of ending) bool { return of.by == e.by }) {
+				if e.by == id || e.noted.Before(since) || slices.ContainsFunc(s.by[id], func(of ending) bool { return of.by == e.by }) {
 					continue
 				}
 				if err := s.x.memories.NoteEnded(s.x.tx, e.by, id); err != nil {

@@ -119,7 +119,7 @@ func (u *undoing) read(ctx context.Context, k *Keeper, c *duck.Conn, r UndoReque
 	return err
 }
 
-// look finds what comes back.
+// look finds what comes back: what stands, and what nothing but this retraction kept out, though it stands on nothing but itself.
 func (u *undoing) look(ctx context.Context, c *duck.Conn) (d *descent, after *state, err error) {
 	roots := map[string]time.Time{u.result.Source.ID: u.result.At}
 	for _, s := range u.summaries {
@@ -132,7 +132,7 @@ func (u *undoing) look(ctx context.Context, c *duck.Conn) (d *descent, after *st
 	known, err := nodes(ctx, c, d.memories)
 	u.back = nil
 	for _, id := range d.memories {
-		if n := known[id]; n != nil && n.Standing == "retracted" && after.stands[id] {
+		if n := known[id]; n != nil && n.Standing == "retracted" && (after.stands[id] || after.causes[id] == "") {
 			u.back = append(u.back, id)
 		}
 	}
@@ -266,7 +266,7 @@ func (x *act) handOn(ctx context.Context, d *descent, after *state) error {
 			return err
 		}
 		heir := after.causes[id]
-		if m == nil || after.stands[id] || m.RetractedBy != x.result.ID || heir == "" {
+		if m == nil || m.RetractedBy != x.result.ID || heir == "" {
 			continue
 		}
 		m.RetractedBy = heir

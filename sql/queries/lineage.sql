@@ -86,6 +86,10 @@ SELECT id, updated_at, retracted_by, false FROM memories
 WHERE retracted_by IS NOT NULL AND id IN (SELECT unnest($ids::VARCHAR[]))
 ORDER BY ALL;
 
+-- name: lineage_withdrawn_by
+-- The memories that a retraction has withdrawn.
+SELECT id FROM memories WHERE retracted_by = $retraction_id ORDER BY id;
+
 -- name: lineage_successions
 -- Which memories ended which: those that are named on either side, in the order it was noted. In files from before, and of imports, only the memories know.
 SELECT memory_id, source, ended_at, keyed, noted_at
