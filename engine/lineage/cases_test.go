@@ -162,6 +162,16 @@ func TestUndoAfterChanges(t *testing.T) {
 		undo(t, e, done.ID)
 		same(t, "undone", was, rows(t, e))
 	})
+	t.Run("what it superseded is no source", func(t *testing.T) {
+		t.Parallel()
+		e := open(t)
+		said := say(t, e, "c", "My favorite editor is Vim.", "My favorite editor is Zed.", "My favorite editor is Zed.")
+		retract(t, e, said[0])
+		done := retract(t, e, said[2])
+		if got := current(t, e); !cmp.Equal(got, []string{"favorite editor: Zed"}) || done.Count(lineage.Kept) != 1 || done.Count(lineage.Unsupported) != 1 {
+			t.Errorf("%q, %q", got, what(done))
+		}
+	})
 	t.Run("purged meanwhile", func(t *testing.T) {
 		t.Parallel()
 		e := open(t)
@@ -298,6 +308,11 @@ func TestRetractRefuses(t *testing.T) {
 		t.Errorf("from what it may not read: %v", err)
 	}
 	same(t, "refused", was, rows(t, e))
+	for agent, want := range map[string]int{"": 1, "scout": 1, "other": 0} {
+		if l, err := e.Lineage(t.Context(), lineage.Request{ID: "mem_global", Agent: agent}); err != nil || len(l.Ancestors) != want {
+			t.Errorf("lineage for %q: %+v, %v", agent, l, err)
+		}
+	}
 	// An agent that may write all of it.
 	done, err := e.Retract(t.Context(), lineage.RetractRequest{ID: own, Reason: "x", Agent: "scout"})
 	if err != nil {
