@@ -60,7 +60,7 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 	return result, err
 }
 
-// RebuildWords makes documents, terms, surfaces, postings, passages and totals anew. Passages that are not as they were lose their vectors.
+// RebuildWords makes documents, terms, surfaces, postings, passages and totals anew, those of the past as well. Passages that are not as they were lose their vectors.
 func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, err error) {
 	ix.NoteAll()
 	if err := ix.unmarkFTS(ctx, tx); err != nil {
@@ -72,7 +72,7 @@ func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, er
 	var batch []*Document
 	seen := map[wordHash]bool{}
 	flush := func() error {
-		err := errors.Join(tx.AppendTemp("rebuilt_documents", documentRows(batch)...), appendPassages(tx.Conn, batch), appendWords(tx.Conn, batch, seen))
+		err := errors.Join(tx.AppendTemp("rebuilt_documents", documentRows(batch)...), appendPassages(tx.Conn, "rebuilt_passages", batch), appendWords(tx.Conn, "rebuilt_postings", batch, seen))
 		if len(seen) > maxWords {
 			clear(seen)
 		}
@@ -92,14 +92,20 @@ func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, er
 	if err != nil {
 		return done, err
 	}
-	if err := tx.ExecDDL(ctx, sqlfiles.Query("index_replace")); err != nil {
+	former, err := ix.rebuildPast(ctx, tx, seen)
+	if err != nil {
 		return done, err
 	}
-	return done, ix.inVectors(ctx, tx, "vectors_leftover")
+	for _, query := range []string{"index_replace", "past_replace", "past_vectors_leftover"} {
+		if err := tx.ExecDDL(ctx, sqlfiles.Query(query)); err != nil {
+			return done, err
+		}
+	}
+	return done + former, ix.inVectors(ctx, tx, "vectors_leftover")
 }
 
-// appendPassages adds the passages of documents to the table of a rebuild.
-func appendPassages(c *duck.Conn, docs []*Document) error {
+// appendPassages adds the passages of documents to a table of a rebuild.
+func appendPassages(c *duck.Conn, table string, docs []*Document) error {
 	var rows [][]driver.Value
 	for _, d := range docs {
 		for _, p := range d.Passages {
@@ -108,11 +114,11 @@ func appendPassages(c *duck.Conn, docs []*Document) error {
 			}
 		}
 	}
-	return c.AppendTemp("rebuilt_passages", rows...)
+	return c.AppendTemp(table, rows...)
 }
 
-// appendWords adds the words of documents to the tables of a rebuild; those that are seen are there already.
-func appendWords(c *duck.Conn, docs []*Document, seen map[wordHash]bool) error {
+// appendWords adds the words of documents to the tables of a rebuild, with postings in the one that is named; words that are seen are there already.
+func appendWords(c *duck.Conn, table string, docs []*Document, seen map[wordHash]bool) error {
 	var terms, surfaces, postings [][]driver.Value
 	for _, d := range docs {
 		if d.Retired {
@@ -138,7 +144,7 @@ func appendWords(c *duck.Conn, docs []*Document, seen map[wordHash]bool) error {
 	for _, row := range surfaces {
 		seen[^wordHash(row[1].(uint64))] = true
 	}
-	return errors.Join(c.AppendTemp("rebuilt_terms", terms...), c.AppendTemp("rebuilt_surfaces", surfaces...), c.AppendTemp("rebuilt_postings", postings...))
+	return errors.Join(c.AppendTemp("rebuilt_terms", terms...), c.AppendTemp("rebuilt_surfaces", surfaces...), c.AppendTemp(table, postings...))
 }
 
 // Source is where documents of one kind come from: the room that keeps what they are made of.
