@@ -45,12 +45,18 @@ func (at Moment) Formerly(ctx context.Context, c *duck.Conn) (formerly bool, err
 // stamp is a time as statements write it.
 const stamp = "2006-01-02 15:04:05.999999"
 
+// Stamps are until when all that is known counts, and when that is to be true, as statements write it.
+func (at Moment) Stamps() (knownAt, asOf string) {
+	known := duck.OrTime(duck.UTC(at.KnownAt), lastKnown)
+	return known.Format(stamp), at.True(known).Format(stamp)
+}
+
 // Then puts the memories of a moment, and their relations, in the place of the file's: whatever a statement asks of memories on this connection, it is answered for that moment.
 // It is called within Conn.Passing, which takes them out again; the connection's plans are of no use meanwhile, nor what was planned then.
 func Then(ctx context.Context, c *duck.Conn, at Moment) error {
-	known := duck.OrTime(duck.UTC(at.KnownAt), lastKnown)
+	knownAt, asOf := at.Stamps()
 	c.Unprepare()
-	return c.ExecTempDDL(ctx, sqlfiles.Query("memory_then"), "{known_at}", known.Format(stamp), "{as_of}", at.True(known).Format(stamp))
+	return c.ExecTempDDL(ctx, sqlfiles.Query("memory_then"), "{known_at}", knownAt, "{as_of}", asOf)
 }
 
 // lastKnown is later than anything that is known.
