@@ -24,6 +24,8 @@ type Past struct {
 	Documents func(ctx context.Context, c *duck.Conn, do func(d *Document, until time.Time) error) error
 	// Texts reads what some of them are made of, by their numbers: the fields that are indexed, and the text that is embedded.
 	Texts func(ctx context.Context, c *duck.Conn, docNos []int32, do func(docNo int32, fields []Field, embedded string)) error
+	// Drop gives up what was known only until before a moment, and tells how many versions that were.
+	Drop func(ctx context.Context, before time.Time) (dropped int, err error)
 }
 
 // SetPast says where the documents of the past come from. It is called before the index is used.

@@ -16,23 +16,22 @@ import (
 
 // replaceVectors embeds every document anew, with the options' model, into a table beside the old one, and lets it take that one's place. What
 // was written meanwhile and is missing there is for EmbedMissing.
-func (ix *Index) replaceVectors(ctx context.Context) (done int, err error) {
+func (ix *Index) replaceVectors(ctx context.Context) (done, past int, err error) {
 	var m Model
 	err = ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) (err error) {
 		m, err = ix.beginNext(ctx, tx)
 		return err
 	}, func() { ix.adopt(ix.Chosen, m) })
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if done, err = ix.fill(ctx, m, m.Table()); err != nil && !errors.Is(err, fault.ErrBadVector) {
-		return done, err
+		return done, 0, err
 	}
-	former, err := ix.fillPast(ctx, m)
-	if done += former; err != nil && !errors.Is(err, fault.ErrBadVector) {
-		return done, err
+	if past, err = ix.fillPast(ctx, m); err != nil && !errors.Is(err, fault.ErrBadVector) {
+		return done, past, err
 	}
-	return done, ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) error { return ix.chooseNext(ctx, tx, m) }, func() {
+	return done, past, ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) error { return ix.chooseNext(ctx, tx, m) }, func() {
 		if ix.next == m {
 			ix.adopt(m, Model{})
 		}
@@ -74,16 +73,16 @@ func (ix *Index) chooseNext(ctx context.Context, tx *duck.Write, m Model) error 
 }
 
 // EmbedMissing gives a vector of the file's model to every document, live or of the past, and every passage of such, that has none.
-func (ix *Index) EmbedMissing(ctx context.Context) (done int, err error) {
+func (ix *Index) EmbedMissing(ctx context.Context) (done, past int, err error) {
 	ix.models.RLock()
 	m := ix.Chosen
 	ix.models.RUnlock()
 	done, err = ix.fill(ctx, m, "vectors")
 	if err != nil && !errors.Is(err, fault.ErrBadVector) {
-		return done, err
+		return done, 0, err
 	}
-	former, failed := ix.fillPast(ctx, m)
-	return done + former, cmp.Or(err, failed)
+	past, failed := ix.fillPast(ctx, m)
+	return done, past, cmp.Or(err, failed)
 }
 
 // fill gives a vector of m, which is the options' model, to every live document, and every passage of such, that has none in a table. The model thinks without any lock;

@@ -126,9 +126,9 @@ func inOrder(a, b string) int {
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }
 
-// DropRetiredBefore gives up the versions that were known only until before a moment, and what they and memories forgotten before it are found by. It gives the number of
+// dropRetiredBefore gives up the versions that were known only until before a moment, and what they and memories forgotten before it are found by. It gives the number of
 // versions. Recall, Get and List of an earlier moment then find nothing of them; History says how many there were.
-func (ms *Store) DropRetiredBefore(ctx context.Context, before time.Time) (dropped int, err error) {
+func (ms *Store) dropRetiredBefore(ctx context.Context, before time.Time) (dropped int, err error) {
 	err = ms.file.Write(ctx, "drop versions", func(tx *duck.Write) error {
 		at := duck.UTC(before).Format(stamp)
 		if _, err := tx.One(ctx, "versions_leaving", []any{&dropped}, sql.Named("before", duck.UTC(before))); err != nil {

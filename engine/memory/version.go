@@ -110,6 +110,7 @@ func (ms *Store) purgeVersions(ctx context.Context, tx *duck.Write, m *Memory, d
 // past gives the documents of what memories were.
 func (ms *Store) past() index.Past {
 	return index.Past{
+		Drop: ms.dropRetiredBefore,
 		Documents: func(ctx context.Context, c *duck.Conn, do func(*index.Document, time.Time) error) error {
 			const batch = 1000
 			for after := int32(0); ; {

@@ -35,7 +35,7 @@ DELETE FROM past_vectors WHERE model = $n;
 -- Takes out vectors of what is not there any more, and those of a wrong length.
 DELETE FROM past_vectors
 WHERE doc_no NOT IN (SELECT doc_no FROM past_documents UNION ALL SELECT number FROM past_passages)
-   OR NOT coalesce(abs(list_inner_product(v, v) - 1) < 1e-3, false);
+   OR model NOT IN (SELECT n FROM models) OR NOT coalesce(abs(list_inner_product(v, v) - 1) < 1e-3, false);
 
 -- name: past_begin
 -- What the index of the past is made anew in.
@@ -48,7 +48,7 @@ CREATE OR REPLACE TEMP TABLE rebuilt_past_postings (term_hash UBIGINT, kind docu
 UPDATE rebuilt_past_documents SET session_no = d.session_no, place = d.place
 FROM documents AS d
 WHERE d.owner_id = rebuilt_past_documents.owner_id AND d.kind = 'memory'::document_kind;
-DELETE FROM past_documents WHERE doc_no IN (SELECT doc_no FROM (FROM past_documents EXCEPT FROM rebuilt_past_documents));
+DELETE FROM past_documents WHERE doc_no IN (SELECT doc_no FROM (FROM past_documents EXCEPT ALL FROM rebuilt_past_documents));
 INSERT INTO past_documents FROM rebuilt_past_documents ANTI JOIN past_documents USING (doc_no) ORDER BY doc_no;
 DROP TABLE rebuilt_past_documents;
 DELETE FROM past_passages WHERE number IN (SELECT number FROM past_passages ANTI JOIN rebuilt_past_passages USING (doc_no, start, length));
