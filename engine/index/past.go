@@ -51,6 +51,48 @@ func (ix *Index) Keep(ctx context.Context, tx *duck.Write, kind kinds.Kind, docN
 	return ix.RemoveIndex(ctx, tx, kind, docNo)
 }
 
+// InsertPast writes documents that are of the past from the start, with their words, passages and vectors; until is when each left the present.
+func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Document, until []time.Time) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	for i, d := range docs {
+		was := *d
+		was.Retired = false
+		docs[i] = &was
+	}
+	if err := ix.Words.learn(ctx, tx, docs); err != nil {
+		return err
+	}
+	var documents, postings, passages, vectors [][]driver.Value
+	for i, d := range docs {
+		documents = append(documents, d.pastRow(until[i]))
+		for _, term := range slices.Sorted(maps.Keys(d.Words.Frequency)) {
+			postings = append(postings, []driver.Value{ix.Words.terms[ix.Words.hash(term)], string(d.Kind), d.No, d.Words.Frequency[term]})
+		}
+		if d.Vector != nil {
+			vectors = append(vectors, []driver.Value{d.No, int32(ix.Chosen.N), d.Vector})
+		}
+		numbers, err := ix.NextDocNos(ctx, tx.Conn, len(d.Passages))
+		if err != nil {
+			return err
+		}
+		for n, p := range d.Passages {
+			passages = append(passages, []driver.Value{numbers[n], d.No, p.Start, p.Length})
+			if p.Vector != nil {
+				vectors = append(vectors, []driver.Value{numbers[n], int32(ix.Chosen.N), p.Vector})
+			}
+		}
+	}
+	return errors.Join(tx.AppendRows("past_documents", documents), tx.AppendRows("past_postings", postings), tx.AppendRows("past_passages", passages),
+		tx.AppendRows("past_vectors", vectors))
+}
+
+// pastRow is a document as a row of past_documents.
+func (d *Document) pastRow(until time.Time) []driver.Value {
+	return []driver.Value{d.No, d.OwnerID, d.Stand.SessionNo, d.Stand.Place, d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.states(), d.noise, until}
+}
+
 // DropPast removes documents of the past with all that they are found by.
 func (ix *Index) DropPast(ctx context.Context, tx *duck.Write, docNos []int32) error {
 	for batch := range slices.Chunk(docNos, rebuildBatch) {
@@ -93,7 +135,7 @@ func (ix *Index) rebuildPast(ctx context.Context, tx *duck.Write, seen map[wordH
 	}
 	err = ix.eachPast(ctx, func(d *Document, until time.Time) error {
 		batch = append(batch, d)
-		rows = append(rows, []driver.Value{d.No, d.OwnerID, d.Stand.SessionNo, d.Stand.Place, d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.states(), d.noise, until})
+		rows = append(rows, d.pastRow(until))
 		if len(batch) < rebuildBatch {
 			return nil
 		}

@@ -32,7 +32,8 @@ func (ms *Store) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 		if !m.RetiredAt.IsZero() {
 			return fmt.Errorf("%w: memory %s was forgotten before", fault.ErrNotFound, m.ID)
 		}
-		m.RetiredAt, m.UpdatedAt, m.RetiredReason = ms.file.Now(), ms.file.Now(), r.Reason
+		now := ms.file.Now()
+		m.RetiredAt, m.UpdatedAt, m.RetiredReason = now, now, r.Reason
 		d := &index.Document{Kind: kinds.Memory}
 		ms.describe(d, m, docNo)
 		return ms.rewrite(ctx, tx, m, d)

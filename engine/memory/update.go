@@ -138,6 +138,7 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 			if moved = !reflect.DeepEqual(now, was); moved {
 				return nil
 			}
+			m.UpdatedAt = ms.file.Now() // the model may have thought for long
 			if reworded {
 				return ms.rewrite(ctx, tx, &m, d)
 			}

@@ -35,7 +35,7 @@ func sameBut(a, b *Memory) (bool, error) {
 	return len(a.Relations) == len(b.Relations) && (len(a.Relations) == 0 || reflect.DeepEqual(a.Relations, b.Relations)), nil
 }
 
-// keepVersion keeps a memory as it is in the file, until now, if m is another.
+// keepVersion keeps a memory as it is in the file, if m is another, until that was updated.
 func (ms *Store) keepVersion(ctx context.Context, tx *duck.Write, m *Memory) error {
 	was, _, err := MemoryByID(ctx, tx.Conn, m.ID)
 	if err != nil || was == nil {
@@ -44,7 +44,10 @@ func (ms *Store) keepVersion(ctx context.Context, tx *duck.Write, m *Memory) err
 	if same, err := sameBut(was, m); same || err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "version_keep", sql.Named("id", m.ID), sql.Named("at", ms.file.Now()))
+	if !m.UpdatedAt.After(was.UpdatedAt) {
+		m.UpdatedAt = ms.file.Now()
+	}
+	_, err = tx.Exec(ctx, "version_keep", sql.Named("id", m.ID), sql.Named("at", m.UpdatedAt))
 	return err
 }
 
@@ -70,7 +73,7 @@ func (ms *Store) keepText(ctx context.Context, tx *duck.Write, m *Memory, docNo 
 			return err
 		}
 	}
-	return ms.index.Keep(ctx, tx, kinds.Memory, docNo, former, ms.file.Now())
+	return ms.index.Keep(ctx, tx, kinds.Memory, docNo, former, m.UpdatedAt)
 }
 
 // versions gives what a memory was, oldest first, and the numbers of the documents.
