@@ -272,7 +272,7 @@ func (h *historian) moment() (at memory.Moment) {
 // TestHistoryIsExact: whatever was done, every earlier moment has the memories that a model kept of it.
 func TestHistoryIsExact(t *testing.T) {
 	enginetest.Alone(t)
-	runs, acts := 2, 40
+	runs, acts := 1, 40
 	if enginetest.Long("history") {
 		runs, acts = 40, 200
 	}

@@ -150,8 +150,8 @@ SELECT k.* REPLACE (coalesce(f.doc_no, k.doc_no) AS doc_no, coalesce(f.text, k.t
     CASE WHEN f.id IS NULL THEN k.l2_content ELSE f.l2_content END AS l2_content)
 FROM standing AS k
 LEFT JOIN former AS f USING (id);
-CREATE TEMP TABLE memories AS SELECT * EXCLUDE (relations, known_from, known_until) FROM then_known;
-CREATE TEMP TABLE memory_relations AS
+CREATE TEMP TABLE temp.main.memories AS SELECT * EXCLUDE (relations, known_from, known_until) FROM then_known;
+CREATE TEMP TABLE temp.main.memory_relations AS
 SELECT r.* FROM mallard.main.memory_relations AS r WHERE r.memory_id IN (SELECT id FROM then_known WHERE known_until = TIMESTAMP '9999-12-31')
 UNION ALL
 SELECT id, (position - 1)::INTEGER, related[position].type, related[position].target_id

@@ -3,7 +3,7 @@
 -- name: recall_then
 -- Puts documents in the place of the file's for this transaction: those of the memories of a moment, which stand in the place of the file's already, and what was said by {known_at}; and
 -- postings, passages and vectors of the past beside those of the present.
-CREATE TEMP TABLE documents AS
+CREATE TEMP TABLE temp.main.documents AS
 SELECT d.doc_no, d.kind, m.id AS owner_id, m.scope, NULL::VARCHAR AS conversation_id, d.session_no, d.place, NULL::VARCHAR AS speaker, m.category, m.tier,
     m.created_at, m.valid_from, m.invalidated_at, d.length, d.characters, d.asks, d.ends_asking, d.tells, d.noise, true AS live, NULL::VARCHAR AS role, d.wishes
 FROM (
@@ -23,9 +23,9 @@ JOIN (
     SELECT doc_no FROM summaries WHERE created_at <= TIMESTAMP '{known_at}'
 ) AS said USING (doc_no)
 WHERE d.live AND d.kind <> 'memory'::document_kind;
-CREATE TEMP VIEW postings AS FROM mallard.main.postings UNION ALL FROM mallard.main.past_postings;
-CREATE TEMP VIEW passages AS FROM mallard.main.passages UNION ALL FROM mallard.main.past_passages;
-CREATE TEMP VIEW vectors AS
+CREATE TEMP VIEW temp.main.postings AS FROM mallard.main.postings UNION ALL FROM mallard.main.past_postings;
+CREATE TEMP VIEW temp.main.passages AS FROM mallard.main.passages UNION ALL FROM mallard.main.past_passages;
+CREATE TEMP VIEW temp.main.vectors AS
 SELECT doc_no, v FROM mallard.main.vectors
 UNION ALL
 SELECT doc_no, as_vector(v)
