@@ -38,9 +38,14 @@ func (e *Engine) Purge(ctx context.Context, r memory.PurgeRequest) (m *memory.Me
 	return e.memories.Purge(ctx, r)
 }
 
-// Get gives one memory, forgotten or not.
+// Get gives one memory, forgotten or not; with AsOf or KnownAt as it was then.
 func (e *Engine) Get(ctx context.Context, r memory.GetRequest) (m *memory.Memory, err error) {
 	return e.memories.Get(ctx, r)
+}
+
+// History gives every version of a memory, with what each changed.
+func (e *Engine) History(ctx context.Context, r memory.HistoryRequest) (*memory.History, error) {
+	return e.memories.History(ctx, r)
 }
 
 // List gives memories, newest first.

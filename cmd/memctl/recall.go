@@ -90,7 +90,7 @@ signals, what was dropped where, and how long each stage took.
 	f.StringArrayVar(&q.Speakers, "speaker", nil, "only messages said by this speaker, in any case of letters; repeatable")
 	f.Var(dateOf(&q.Since), "since", "noted or said from then on")
 	f.Var(dateOf(&q.Until), "until", "noted or said before")
-	f.Var(dateOf(&q.AsOf), "as-of", "what was true then (default now)")
+	momentFlags(cmd, &q.AsOf, &q.KnownAt)
 	f.IntVar(&q.Limit, "limit", 10, "at most so many, 1 to 1000")
 	f.Var(fractionOf(&q.MinScore), "min-score", "only hits of this score or more, 0 to 1")
 	f.Var(fractionOf(&q.MinConfidence), "min-confidence", "only hits that are right with this likelihood or more, 0 to 1 (0.02 with --prompt)")

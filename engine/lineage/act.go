@@ -112,7 +112,6 @@ func (x *act) write(ctx context.Context) error {
 				return err
 			}
 		}
-		m.UpdatedAt = x.at
 		if x.undoing {
 			if err := x.exactly(ctx, m); err != nil {
 				return err
@@ -148,12 +147,8 @@ func (x *act) restand(ctx context.Context, m *changing) error {
 	return nil
 }
 
-// exactly gives a memory back to the letter what it was before, where that is what undoing comes to, and only retractions have changed it since.
+// exactly gives a memory back to the letter what it was before, where that is what undoing comes to.
 func (x *act) exactly(ctx context.Context, m *changing) error {
-	var ours bool
-	if _, err := x.tx.One(ctx, "retraction_moment", []any{&ours}, sql.Named("at", m.was.UpdatedAt)); err != nil || !ours {
-		return err
-	}
 	images, err := x.images(ctx, m.ID)
 	for _, i := range images {
 		if alike(m.Standing(), i.was) {

@@ -13,9 +13,9 @@ import (
 )
 
 // dumped are the tables that a retraction and its undoing leave as they were, each with what of it is compared. The support of memories is read apart, for its keys
-// may stand in any order.
+// may stand in any order; they were changed last when it was undone.
 var dumped = map[string]string{
-	"memories":         "* EXCLUDE (support_info)",
+	"memories":         "* EXCLUDE (support_info, updated_at)",
 	"memory_relations": "*", "memory_sources": "*", "messages": "*", "parts": "*", "context_items": "*", "summaries": "*", "summary_sources": "*",
 	"documents": "*", "postings": "*", "vectors": "*", "drafts": "*",
 	"passages":   "doc_no, start, length",

@@ -120,7 +120,7 @@ func (ms *Store) editNow(ctx context.Context, tx *duck.Write, e Edit) error {
 	if err := m.normalise(ms.file.Now()); err != nil {
 		return err
 	}
-	if err := updateMemory(ctx, tx, m, docNo); err != nil {
+	if err := ms.updateMemory(ctx, tx, m, docNo); err != nil {
 		return err
 	}
 	d := &index.Document{No: docNo, Kind: kinds.Memory, Words: ms.index.Analyse(m.fields())}

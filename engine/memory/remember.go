@@ -417,7 +417,17 @@ func (ms *Store) insertMemories(ctx context.Context, tx *duck.Write, drafts []*d
 	if err := ms.insertSources(tx, drafts); err != nil {
 		return err
 	}
-	return ms.index.InsertDocuments(ctx, tx, documents)
+	if err := ms.index.InsertDocuments(ctx, tx, documents); err != nil {
+		return err
+	}
+	var former []*index.Document // of those that were forgotten in another file
+	var until []time.Time
+	for _, d := range drafts {
+		if d.document.Retired {
+			former, until = append(former, d.document), append(until, d.memory.RetiredAt)
+		}
+	}
+	return ms.index.InsertPast(ctx, tx, former, until)
 }
 
 // describe fills in what recall filters by.

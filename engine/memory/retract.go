@@ -22,17 +22,15 @@ type Standing struct {
 	SupersededBy  string     `json:"superseded_by,omitempty"`
 	Relations     []Relation `json:"relations,omitempty"`
 	SupportInfo   any        `json:"support_info,omitempty"`
-	UpdatedAt     time.Time  `json:"updated_at"`
 }
 
 // Standing is the memory's own.
 func (m *Memory) Standing() Standing {
-	return Standing{m.RetiredAt, m.RetiredReason, m.RetractedBy, m.InvalidatedAt, m.FactKey, m.Supersedes, m.SupersededBy, m.Relations, m.SupportInfo, m.UpdatedAt}
+	return Standing{m.RetiredAt, m.RetiredReason, m.RetractedBy, m.InvalidatedAt, m.FactKey, m.Supersedes, m.SupersededBy, m.Relations, m.SupportInfo}
 }
 
-// Same reports whether two are the same but for when they changed.
+// Same reports whether two are the same.
 func (s Standing) Same(other Standing) bool {
-	s.UpdatedAt, other.UpdatedAt = time.Time{}, time.Time{}
 	a, err := json.Marshal(s)
 	b, failed := json.Marshal(other)
 	return err == nil && failed == nil && string(a) == string(b)
@@ -42,11 +40,12 @@ func (s Standing) Same(other Standing) bool {
 func (m *Memory) Stand(s Standing) {
 	m.RetiredAt, m.RetiredReason, m.RetractedBy = s.RetiredAt, s.RetiredReason, s.RetractedBy
 	m.InvalidatedAt, m.FactKey, m.Supersedes, m.SupersededBy = s.InvalidatedAt, s.FactKey, s.Supersedes, s.SupersededBy
-	m.Relations, m.SupportInfo, m.UpdatedAt = s.Relations, s.SupportInfo, s.UpdatedAt
+	m.Relations, m.SupportInfo = s.Relations, s.SupportInfo
 }
 
 // Restand gives a memory another standing, in a transaction of the caller's. It is the one way by which a retraction, and the undoing of one, changes
 // memories: where RetiredAt comes, RetractedBy says by which, and where it goes, d is what Revive made of the memory, so that recall finds it again.
+// What it was is a version in its history; exact history takes what RetractedBy names for never true.
 func (ms *Store) Restand(ctx context.Context, tx *duck.Write, id string, to Standing, d *index.Document) error {
 	m, docNo, err := MemoryByID(ctx, tx.Conn, id)
 	if err != nil || m == nil {
@@ -54,6 +53,7 @@ func (ms *Store) Restand(ctx context.Context, tx *duck.Write, id string, to Stan
 	}
 	was := m.RetiredAt
 	m.Stand(to)
+	m.UpdatedAt = ms.file.Now()
 	if was.IsZero() == m.RetiredAt.IsZero() || d == nil {
 		d = &index.Document{Kind: kinds.Memory}
 	}
@@ -67,7 +67,7 @@ func (ms *Store) Restand(ctx context.Context, tx *duck.Write, id string, to Stan
 	if was.IsZero() != m.RetiredAt.IsZero() {
 		return ms.rewrite(ctx, tx, m, d)
 	}
-	if err := updateMemory(ctx, tx, m, docNo); err != nil {
+	if err := ms.updateMemory(ctx, tx, m, docNo); err != nil {
 		return err
 	}
 	return ms.index.UpdateDocument(ctx, tx, d)

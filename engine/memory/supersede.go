@@ -190,7 +190,7 @@ func (ms *Store) endOne(ctx context.Context, tx *duck.Write, id string, newer *d
 	if err := old.endBy(newer.memory, ms.file.Now()); err != nil {
 		return err
 	}
-	if err := updateMemory(ctx, tx, old, docNo); err != nil {
+	if err := ms.updateMemory(ctx, tx, old, docNo); err != nil {
 		return err
 	}
 	ended := &index.Document{No: docNo, Kind: kinds.Memory, Words: ms.index.Analyse(old.fields())}

@@ -231,7 +231,7 @@ func (ms *Store) settleTiers(ctx context.Context, tx *duck.Write, of []string) (
 			return nil, err
 		}
 		m.Tier, m.UpdatedAt = t.To, ms.file.Now()
-		if err := updateMemory(ctx, tx, m, docNo); err != nil {
+		if err := ms.updateMemory(ctx, tx, m, docNo); err != nil {
 			return nil, err
 		}
 		if err := ms.index.UpdateDocument(ctx, tx, ms.document(m, docNo)); err != nil {

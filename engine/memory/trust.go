@@ -14,7 +14,7 @@ const (
 // Trusts lists them all.
 func Trusts() []Trust { return []Trust{Stated, Extracted, Imported, Untrusted} }
 
-// TrustOf is the trust of a memory of which only the source is known. The migration 0008 has it too.
+// TrustOf is the trust of a memory of which only the source is known. The migration 0009 has it too.
 func TrustOf(source string) Trust {
 	switch source {
 	case "manual":

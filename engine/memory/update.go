@@ -140,10 +140,11 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 			if moved = !reflect.DeepEqual(now, was); moved {
 				return nil
 			}
+			m.UpdatedAt = ms.file.Now() // the model may have thought for long
 			if reworded {
 				return ms.rewrite(ctx, tx, &m, d)
 			}
-			if err := updateMemory(ctx, tx, &m, d.No); err != nil {
+			if err := ms.updateMemory(ctx, tx, &m, d.No); err != nil {
 				return err
 			}
 			return ms.index.UpdateDocument(ctx, tx, d)
@@ -154,12 +155,12 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 	}
 }
 
-// rewrite stores a changed memory and its index.
+// rewrite stores a changed memory and its index, and keeps what its text was found by.
 func (ms *Store) rewrite(ctx context.Context, tx *duck.Write, m *Memory, d *index.Document) error {
-	if err := updateMemory(ctx, tx, m, d.No); err != nil {
+	if err := ms.updateMemory(ctx, tx, m, d.No); err != nil {
 		return err
 	}
-	if err := ms.index.RemoveIndex(ctx, tx, kinds.Memory, d.No); err != nil {
+	if err := ms.keepText(ctx, tx, m, d.No); err != nil {
 		return err
 	}
 	if err := ms.index.UpdateDocument(ctx, tx, d); err != nil || d.Retired {
@@ -168,11 +169,14 @@ func (ms *Store) rewrite(ctx context.Context, tx *duck.Write, m *Memory, d *inde
 	return ms.index.InsertIndex(ctx, tx, []*index.Document{d})
 }
 
-// updateMemory writes a memory's row and its relations. The row is written anew: DuckDB 1.5.5 loses, when it replays its log after a crash, an
+// updateMemory keeps a memory's row as it was, and writes it and its relations as they are now. The row is written anew: DuckDB 1.5.5 loses, when it replays its log after a crash, an
 // UPDATE that gives a compressed text a value where it had none (docs/decisions/0012).
-func updateMemory(ctx context.Context, tx *duck.Write, m *Memory, docNo int32) error {
+func (ms *Store) updateMemory(ctx context.Context, tx *duck.Write, m *Memory, docNo int32) error {
 	row, err := m.row(docNo)
 	if err != nil {
+		return err
+	}
+	if err := ms.keepVersion(ctx, tx, m); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "memory_delete", sql.Named("id", m.ID)); err != nil {

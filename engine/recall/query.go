@@ -52,8 +52,11 @@ type Query struct {
 	Sources      []string
 	Trust        []memory.Trust
 	Since, Until time.Time // of the document's own time: from Since, before Until
-	// AsOf recalls what was true then, superseded memories included; messages said by then. Default now.
+	// AsOf recalls what was true then: memories superseded or forgotten since, those that were edited with the text they had, and what was recorded later
+	// about that time; messages said by then. Default KnownAt, or now.
 	AsOf time.Time
+	// KnownAt recalls what was known then: none that was recorded later, and each memory as its row was. Default now.
+	KnownAt time.Time
 	// Limit of the hits, 1 to 1000. Default 10.
 	Limit int
 	// MinScore is the least score of a hit, 0 to 1; where that of the weights is higher, it counts. Default 0.
@@ -91,6 +94,9 @@ func (q Query) withDefaults() Query {
 	}
 	if q.Limit == 0 {
 		q.Limit = 10
+	}
+	if q.AsOf.IsZero() {
+		q.AsOf = q.KnownAt
 	}
 	if q.Level == "" {
 		q.Level = memory.Abstract
@@ -147,7 +153,7 @@ func (q Query) validate() error {
 	return cmp.Or(fault.CheckText("text", q.Text), fault.Members("kinds", q.Kinds, kinds.All()), fault.CheckTexts("scopes", q.Scopes),
 		fault.CheckTexts("conversations", q.Conversations), fault.Members("categories", q.Categories, memory.Categories()),
 		fault.Members("tiers", q.Tiers, memory.Tiers()), fault.Member("level", q.Level, memory.Levels()), fault.CheckText("weight_set", q.WeightSet),
-		fault.CheckText("why_not", q.WhyNot), fault.CheckTime("since", q.Since), fault.CheckTime("until", q.Until), fault.CheckTime("as_of", q.AsOf))
+		fault.CheckText("why_not", q.WhyNot), fault.CheckTime("since", q.Since), fault.CheckTime("until", q.Until), fault.CheckTime("as_of", q.AsOf), fault.CheckTime("known_at", q.KnownAt))
 }
 
 // validateMarks checks who said it, and the metadata. What only some kinds have must not be asked of others alone.

@@ -66,7 +66,7 @@ func (r *recall) settle() (goOn bool, err error) {
 	if err := duck.CheckClock(rc.file.Now()); err != nil {
 		return false, err
 	}
-	r.at = duck.OrTime(duck.UTC(q.AsOf), rc.file.Now())
+	r.at = q.moment().True(rc.file.Now())
 	r.question = rc.understand(q.lexicalText())
 	trace := &r.result.Trace
 	trace.LexicalQuery, trace.Terms, trace.Tags = q.lexicalText(), r.question.terms, r.tags
@@ -352,7 +352,7 @@ func (r *recall) askFile(ctx context.Context, c *duck.Conn) error {
 		if notice != "" {
 			r.notice("%s", notice)
 		}
-		if ready {
+		if ready && !r.result.Trace.Past { // that index is of the present
 			if err := askFTS(ctx, c, r.query.Kinds); err != nil {
 				return err
 			}

@@ -17,7 +17,12 @@ func (r *recall) gather(ctx context.Context, c *duck.Conn) (err error) {
 	r.step = "gather"
 	start := time.Now()
 	r.question.relate(r)
-	if r.result.Trace.Resident, err = r.gatherResident(ctx, c); err == nil && !r.result.Trace.Resident {
+	if r.result.Trace.Past, err = r.query.moment().Formerly(ctx, c); err != nil {
+		return err
+	}
+	if r.result.Trace.Past {
+		err = r.gatherPast(ctx, c)
+	} else if r.result.Trace.Resident, err = r.gatherResident(ctx, c); err == nil && !r.result.Trace.Resident {
 		err = r.gatherFile(ctx, c)
 	}
 	r.result.Trace.gathered(r.found, time.Since(start))

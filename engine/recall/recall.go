@@ -84,6 +84,11 @@ func (r *recall) run(ctx context.Context) error {
 		}
 		tables := duck.Kept[recallTables](c)
 		was := *tables
+		defer func() {
+			if r.result.Trace.Past { // its statements were planned for other tables
+				c.Unprepare()
+			}
+		}()
 		err := c.Passing(ctx, func() error {
 			if err := r.gather(ctx, c); err != nil {
 				return err

@@ -17,6 +17,7 @@ type Trace struct {
 	Tags         []string       `json:"tags,omitempty"`
 	Dates        []dates.Period `json:"dates,omitempty"`    // that the query names
 	Resident     bool           `json:"resident,omitempty"` // the resident index found the candidates, not the file
+	Past         bool           `json:"past,omitempty"`     // texts or memories took part that are not of the present; these are in the file alone
 	Stages       []Stage        `json:"stages"`
 	Drops        []Drop         `json:"drops"` // largest first
 	Duration     time.Duration  `json:"duration_ns"`

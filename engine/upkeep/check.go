@@ -36,6 +36,8 @@ var checks = [...]struct {
 	{"check_posted_words", []string{"postings"}},
 	{"check_totals", []string{"documents", "kind_stats"}},
 	{"check_vectors", nil},
+	{"check_versions", []string{"memory_versions", "dropped_versions"}},
+	{"check_past", []string{"past_documents", "past_postings", "past_passages", "past_vectors"}},
 	{"check_sequences", []string{"conversations"}},
 	{"check_conversations", []string{"conversations", "compaction_debts", "compactions", "cursors"}},
 	{"check_context", []string{"messages", "context_items"}},

@@ -131,10 +131,6 @@ JOIN retractions AS r ON r.id = e.retraction_id
 WHERE e.id = $id AND e.kind = 'memory' AND e.was IS NOT NULL
 ORDER BY r.retracted_at DESC, r.id DESC, e.ordinal DESC;
 
--- name: retraction_moment
--- Whether something was retracted, or a retraction undone, at a time.
-SELECT count(*) > 0 FROM retractions WHERE retracted_at = $at::TIMESTAMP OR undone_at = $at::TIMESTAMP;
-
 -- name: lineage_purge
 DELETE FROM retraction_effects WHERE id IN (SELECT unnest($ids::VARCHAR[]));
 

@@ -137,7 +137,7 @@ WHERE gap
 GROUP BY doc_no
 UNION ALL
 SELECT 'number that two have', number::VARCHAR
-FROM (SELECT number FROM passages UNION ALL SELECT doc_no FROM documents)
+FROM (SELECT number FROM passages UNION ALL SELECT number FROM past_passages UNION ALL SELECT doc_no FROM documents)
 GROUP BY number
 HAVING count(*) > 1
 UNION ALL

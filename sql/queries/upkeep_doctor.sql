@@ -180,6 +180,19 @@ UPDATE memories SET supersedes = old.id
 FROM memories AS old
 WHERE old.superseded_by = memories.id AND memories.supersedes IS NULL AND old.retracted_by IS NULL;
 
+-- name: doctor_versions
+-- What a memory was follows on what it was before, from when it was recorded; and what was of no memory goes.
+DELETE FROM memory_versions WHERE id NOT IN (SELECT id FROM memories);
+DELETE FROM dropped_versions WHERE id NOT IN (SELECT id FROM memories);
+UPDATE memory_versions SET known_until = known_from WHERE known_until < known_from;
+UPDATE memory_versions SET known_from = n.due, known_until = greatest(memory_versions.known_until, n.due)
+FROM (
+    SELECT v.rowid AS row, coalesce(lag(v.known_until) OVER (PARTITION BY v.id ORDER BY v.known_from, v.known_until), d.known_until, v.recorded_at) AS due
+    FROM memory_versions AS v
+    LEFT JOIN dropped_versions AS d USING (id)
+) AS n
+WHERE n.row = memory_versions.rowid AND n.due <> memory_versions.known_from;
+
 -- name: doctor_uncounted
 -- Messages whose tokens are not counted.
 SELECT m.id, m.conversation_id, c.estimator FROM messages AS m JOIN conversations AS c ON c.id = m.conversation_id

@@ -4,6 +4,9 @@
 -- where nobody did, and of one that was only forgotten. Both may get a value later, so they are not compressed (as messages.set_aside).
 ALTER TABLE memories ADD COLUMN trust VARCHAR USING COMPRESSION uncompressed;
 ALTER TABLE memories ADD COLUMN retracted_by VARCHAR USING COMPRESSION uncompressed;
+ALTER TABLE memory_versions ADD COLUMN trust VARCHAR USING COMPRESSION uncompressed;
+ALTER TABLE memory_versions ADD COLUMN retracted_by VARCHAR USING COMPRESSION uncompressed;
+UPDATE memory_versions SET trust = CASE source WHEN 'manual' THEN 'stated' WHEN 'legacy' THEN 'imported' ELSE 'extracted' END;
 UPDATE memories SET trust = CASE source WHEN 'manual' THEN 'stated' WHEN 'legacy' THEN 'imported' ELSE 'extracted' END;
 
 -- What a memory came from. Rows of one derivation belong together: the memory stands while all sources of one derivation stand. 0 is how it was made;
