@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/lineage"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newLineageCommand(a *app) *cobra.Command {
@@ -25,8 +25,8 @@ messages, found by a call, merged, imported, named, supported, contradicted, sup
 		ValidArgsFunction: a.completeArgs(a.memories, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.ID, r.Agent = args[0], a.agent
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				l, err := e.Lineage(cmd.Context(), r)
+			return a.asking(cmd.Context(), 0, func(file *share.Reader) error {
+				l, err := share.Lineage.Do(cmd.Context(), file, r)
 				if err != nil {
 					return err
 				}

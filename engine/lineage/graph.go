@@ -27,9 +27,6 @@ type Node struct {
 	conversationID string
 }
 
-// summarised is what a message or summary is to a summary.
-const summarised memory.How = "summarised"
-
 // edge leads from a source to what was made from it.
 type edge struct {
 	from, to         string

@@ -19,14 +19,15 @@ type How string
 
 // What a memory is made from.
 const (
-	Drawn        How = "drawn"     // from messages
-	Asked        How = "asked"     // of a model: the call that found it
-	Merged       How = "merged"    // the older memory whose text went into it
-	FromImport   How = "imported"  // a file
-	Named        How = "named"     // by who remembered it
-	Supported    How = "supported" // messages that say the same
-	Superseding  How = "superseded"
-	Contradicted How = "contradicted"
+	Drawn        How = "drawn"        // from messages
+	Asked        How = "asked"        // of a model: the call that found it
+	Merged       How = "merged"       // the older memory whose text went into it
+	FromImport   How = "imported"     // a file
+	Named        How = "named"        // by who remembered it
+	Supported    How = "supported"    // messages that say the same
+	Superseding  How = "superseded"   // the older memory that it ended
+	Contradicted How = "contradicted" // messages that say the opposite
+	Summarised   How = "summarised"   // what a message or summary is to a summary
 )
 
 // Carries reports whether a memory stands on what is so. The older memory that it ended is none of that, nor what contradicts it.
