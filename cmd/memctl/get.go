@@ -15,7 +15,7 @@ func newGetCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show a memory with everything that is known about it",
-		Long:  `Get shows one memory, forgotten or not. ID is the whole id, or its ending of six characters or more. With --as-of or --known-at it is shown as it was
+		Long: `Get shows one memory, forgotten or not. ID is the whole id, or its ending of six characters or more. With --as-of or --known-at it is shown as it was
 then, if it was true and known.`,
 		Example: `  memctl get k3f9x2ab
   memctl get k3f9x2ab --known-at 2026-05-01
