@@ -107,7 +107,7 @@ func killedDeed(path string) error {
 			select {}
 		}
 	})
-	for _, deed := range deeds {
+	for _, deed := range slices.Concat(deeds, historyDeeds) {
 		if deed.name == os.Args[2] {
 			if err := deed.do(ctx, e); err != nil {
 				return err
@@ -130,39 +130,45 @@ func TestKilledBetweenStatements(t *testing.T) {
 	for _, deed := range deeds {
 		t.Run(deed.name, func(t *testing.T) {
 			t.Parallel()
-			states := statesOf(t, original, deed.do)
-			kill := copiedBetween(t, original, deed.do)
-			if enginetest.Long("kills") {
-				kill = killedBefore(t, original, deed.name)
-			}
-			seen, met, looked := 0, 1, 0
-			for n := 1; ; n++ {
-				path, finished := kill(n)
-				if path == "" { // as before the last statement
-					continue
-				}
-				e := enginetest.OpenFile(t, path, crashOptions("later", func() {}))
-				got := talkState(t, e)
-				at := slices.Index(states, got)
-				if looked++; looked%2 == 0 || at != seen || finished || enginetest.Long("kills") {
-					enginetest.Check(t, e)
-				}
-				enginetest.CloseFile(t, e)
-				if at < seen || finished && at != len(states)-1 {
-					enginetest.Equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
-					t.FailNow()
-				}
-				if at > seen {
-					met++
-				}
-				if seen = at; finished {
-					break
-				}
-			}
-			if met != len(states) {
-				t.Errorf("of %d states only %d were left by a kill", len(states), met)
-			}
+			sweep(t, original, deed, talkState)
 		})
+	}
+}
+
+// sweep does a deed, and is killed before each of its statements.
+func sweep(t *testing.T, original string, deed deed, state func(*testing.T, *engine.Engine) string) {
+	t.Helper()
+	states := statesOf(t, original, deed.do, state)
+	kill := copiedBetween(t, original, deed.do)
+	if enginetest.Long("kills") {
+		kill = killedBefore(t, original, deed.name)
+	}
+	seen, met, looked := 0, 1, 0
+	for n := 1; ; n++ {
+		path, finished := kill(n)
+		if path == "" { // as before the last statement
+			continue
+		}
+		e := enginetest.OpenFile(t, path, crashOptions("later", func() {}))
+		got := state(t, e)
+		at := slices.Index(states, got)
+		if looked++; looked%2 == 0 || at != seen || finished || enginetest.Long("kills") {
+			enginetest.Check(t, e)
+		}
+		enginetest.CloseFile(t, e)
+		if at < seen || finished && at != len(states)-1 {
+			enginetest.Equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
+			t.FailNow()
+		}
+		if at > seen {
+			met++
+		}
+		if seen = at; finished {
+			break
+		}
+	}
+	if met != len(states) {
+		t.Errorf("of %d states only %d were left by a kill", len(states), met)
 	}
 }
 
@@ -218,11 +224,11 @@ func copiedBetween(t *testing.T, original string, do func(context.Context, *engi
 }
 
 // statesOf lists what the file is before the deed, after every step that it tells of, and in the end.
-func statesOf(t *testing.T, original string, do func(context.Context, *engine.Engine) error) (states []string) {
+func statesOf(t *testing.T, original string, do func(context.Context, *engine.Engine) error, state func(*testing.T, *engine.Engine) string) (states []string) {
 	t.Helper()
 	var e *engine.Engine
 	note := func() {
-		if s := talkState(t, e); len(states) == 0 || states[len(states)-1] != s {
+		if s := state(t, e); len(states) == 0 || states[len(states)-1] != s {
 			states = append(states, s)
 		}
 	}

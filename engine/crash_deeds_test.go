@@ -15,12 +15,15 @@ import (
 // large is more than a row keeps beside itself.
 var large = bytes.Repeat([]byte("z"), 1<<17)
 
-// deeds are what changes a conversation. Each is done to the file of crashFile, with the ids and times of crashOptions, so that it leaves the
-// same whoever does it.
-var deeds = []struct {
+// deed is one thing that is done to a file.
+type deed struct {
 	name string
 	do   func(ctx context.Context, e *engine.Engine) error
-}{
+}
+
+// deeds are what changes a conversation. Each is done to the file of crashFile, with the ids and times of crashOptions, so that it leaves the
+// same whoever does it.
+var deeds = []deed{
 	{"append", func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "talk", Cursor: &conversation.Cursor{Path: "/talk", Host: "h"}, Messages: []conversation.Message{{Text: "one more", SaidAt: enginetest.Noon, Raw: large},
 			{Role: "assistant", SaidAt: enginetest.Noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})

@@ -35,19 +35,15 @@ func sameBut(a, b *Memory) (bool, error) {
 	return len(a.Relations) == len(b.Relations) && (len(a.Relations) == 0 || reflect.DeepEqual(a.Relations, b.Relations)), nil
 }
 
-// keepVersion keeps a memory as it is in the file, if m is another, until that was updated.
-func (ms *Store) keepVersion(ctx context.Context, tx *duck.Write, m *Memory) error {
-	was, _, err := MemoryByID(ctx, tx.Conn, m.ID)
-	if err != nil || was == nil {
-		return err
-	}
+// keepVersion keeps a memory as it is in the file, which is was, if m is another, until that was updated.
+func (ms *Store) keepVersion(ctx context.Context, tx *duck.Write, was, m *Memory) error {
 	if same, err := sameBut(was, m); same || err != nil {
 		return err
 	}
 	if !m.UpdatedAt.After(was.UpdatedAt) {
 		m.UpdatedAt = ms.file.Now()
 	}
-	_, err = tx.Exec(ctx, "version_keep", sql.Named("id", m.ID), sql.Named("at", m.UpdatedAt))
+	_, err := tx.Exec(ctx, "version_keep", sql.Named("id", m.ID), sql.Named("at", m.UpdatedAt))
 	return err
 }
 
