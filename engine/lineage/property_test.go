@@ -28,6 +28,14 @@ type world struct {
 	imports  []string
 	active   map[string]string // retractions that stand, by what they withdrew
 	n        int
+	moments  []moment
+}
+
+// moment is what was true as far as was known then.
+type moment struct {
+	at   time.Time
+	what string
+	ids  []string
 }
 
 func (w *world) fatal(err error) {
@@ -181,6 +189,28 @@ func (w *world) hold(after string) {
 	}
 }
 
+// standing lists the memories of a moment; the zero one is now.
+func (w *world) standing(at memory.Moment) (ids []string) {
+	w.t.Helper()
+	r := memory.ListRequest{Moment: at, Limit: 1000}
+	if at.IsZero() {
+		r.Standing = "current"
+	}
+	all, err := w.e.List(w.t.Context(), r)
+	w.fatal(err)
+	for _, m := range all {
+		ids = append(ids, m.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// mark notes what is true now.
+func (w *world) mark(what string) {
+	w.clock.Advance(time.Minute)
+	w.moments = append(w.moments, moment{w.clock.At, what, w.standing(memory.Moment{})})
+}
+
 // TestRetractionsProperty: whatever is retracted and undone, in whatever order, what stands is what follows from the sources; and undone altogether, the file is what it was.
 func TestRetractionsProperty(t *testing.T) {
 	t.Parallel()
@@ -224,13 +254,20 @@ func TestRetractionsProperty(t *testing.T) {
 					w.grow()
 				}
 				w.hold(done)
-				if t.Failed() {
+				if w.mark(done); t.Failed() {
 					return
 				}
 			}
 			enginetest.Check(t, w.e)
 			for len(w.active) > 0 {
-				w.hold(w.undo())
+				done := w.undo()
+				w.hold(done)
+				w.mark(done)
+			}
+			for _, m := range w.moments { // what was known then is known for ever
+				if got := w.standing(memory.Moment{KnownAt: m.at}); !slices.Equal(got, m.ids) {
+					t.Errorf("known at %v, after %s: %q, want %q", m.at, m.what, got, m.ids)
+				}
 			}
 		})
 	}
