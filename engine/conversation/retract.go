@@ -35,9 +35,15 @@ func (cs *Store) Hide(ctx context.Context, tx *duck.Write, id string) (was Hidde
 	return Hidden{m.SetAside, m.SetAsideAt}, cs.index.Retire(ctx, tx, kinds.Message, []int32{docNo})
 }
 
-// Show brings a message back that was hidden; d is what Revive made of it. Where it was in the context or under a summary, the caller finds it a
-// place. It is false for one that was purged since.
-func (cs *Store) Show(ctx context.Context, tx *duck.Write, id string, was Hidden, d *index.Document) (shown bool, err error) {
+// Revived is what Revive made of a message that is hidden.
+type Revived struct {
+	document *index.Document
+	tokens   int // of the message then
+}
+
+// Show brings a message back that was hidden; made is what Revive made of it. Where it was in the context or under a summary, the caller finds it a
+// place. It is false for one that was purged since. Errors: ErrConflict for one that has become longer since Revive.
+func (cs *Store) Show(ctx context.Context, tx *duck.Write, id string, was Hidden, made *Revived) (shown bool, err error) {
 	m, docNo, at, scope, err := storedByID(ctx, tx.Conn, id)
 	if err != nil || m == nil || m.SetAside != AsideRetracted {
 		return false, err
@@ -47,8 +53,11 @@ func (cs *Store) Show(ctx context.Context, tx *duck.Write, id string, was Hidden
 	if err != nil {
 		return false, err
 	}
-	m.SetAside = was.SetAside
-	if !m.recallable() && len(d.Words.Frequency) == 0 {
+	d := made.document
+	if m.Tokens != made.tokens {
+		return false, fmt.Errorf("%w: message %s has become longer", fault.ErrConflict, id)
+	}
+	if d.Retired {
 		return true, nil
 	}
 	cs.describeMessage(d, m, scope, docNo, at)
@@ -69,7 +78,7 @@ func (cs *Store) PutBack(ctx context.Context, tx *duck.Write, id string) error {
 
 // Revive makes the document of a message that is hidden anew, as it would be found after Show. It needs no lock: a model may think. Where that fails the document has
 // no vector, and the second error says why.
-func (cs *Store) Revive(ctx context.Context, id string, was Hidden) (d *index.Document, vectorErr, err error) {
+func (cs *Store) Revive(ctx context.Context, id string, was Hidden) (made *Revived, vectorErr, err error) {
 	var m *Message
 	err = cs.file.Read(ctx, "revive", func(c *duck.Conn) error {
 		if m, _, _, _, err = storedByID(ctx, c, id); err != nil || m == nil {
@@ -78,10 +87,10 @@ func (cs *Store) Revive(ctx context.Context, id string, was Hidden) (d *index.Do
 		return FillBlocks(ctx, c, []*Message{m})
 	})
 	if err != nil || m == nil {
-		return &index.Document{Kind: kinds.Message}, nil, err
+		return &Revived{}, nil, err
 	}
 	m.SetAside = was.SetAside
-	d = &index.Document{Kind: kinds.Message, Retired: !m.recallable()}
+	d := &index.Document{Kind: kinds.Message, Retired: !m.recallable()}
 	if !d.Retired {
 		d.Words = cs.index.Analyse(m.fields())
 		if vectorErr = cs.index.EmbedDocuments(ctx, []*index.Document{d}, []string{m.embedded()}); vectorErr != nil && !index.EmbeddingFailed(ctx, vectorErr) {
@@ -89,7 +98,7 @@ func (cs *Store) Revive(ctx context.Context, id string, was Hidden) (d *index.Do
 		}
 	}
 	d.Read(m.Text, cs.index.Analyzer)
-	return d, vectorErr, nil
+	return &Revived{d, m.Tokens}, vectorErr, nil
 }
 
 // storedByID reads a message with its document's number and place, and the scope of its conversation. There is none where m is nil.

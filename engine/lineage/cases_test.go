@@ -382,3 +382,38 @@ func TestMigratedSources(t *testing.T) {
 		t.Errorf("trust of %v memories", rows)
 	}
 }
+
+// TestUndoBesideOthers: what becomes longer while the undoing makes its document is found with all that it says.
+func TestUndoBesideOthers(t *testing.T) {
+	t.Parallel()
+	var meanwhile func()
+	words := enginetest.Words{}
+	e := enginetest.Open(t, engine.Options{Embedder: thinking{words, func() {
+		if do := meanwhile; do != nil {
+			meanwhile = nil
+			do()
+		}
+	}}})
+	id := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Key: "k", Text: "the crane is broken"}}}).IDs[0]
+	done := retract(t, e, id)
+	longer := false
+	meanwhile = func() {
+		enginetest.AddBlocks(t, e, conversation.AddBlocksRequest{Conversation: "c", MessageKey: "k", Blocks: []conversation.Block{{Type: conversation.TextBlock, Text: "since the storm of May"}}})
+		longer = true
+	}
+	undo(t, e, done.ID)
+	if found := traces(t, e, "c", "storm"); !longer || len(found) == 0 {
+		t.Errorf("longer %t, found %q", longer, found)
+	}
+}
+
+// thinking is a model during whose thoughts something happens.
+type thinking struct {
+	enginetest.Words
+	during func()
+}
+
+func (m thinking) EmbedTexts(ctx context.Context, texts []string) ([][]float32, error) {
+	m.during()
+	return m.Words.EmbedTexts(ctx, texts)
+}

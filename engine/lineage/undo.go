@@ -54,7 +54,7 @@ func (k *Keeper) UndoRetraction(ctx context.Context, r UndoRequest) (*Retraction
 		if err == nil {
 			err = k.file.Write(ctx, op, func(tx *duck.Write) error { return u.undo(ctx, k, tx, r) })
 		}
-		if errors.Is(err, errMoved) && try < mostTries {
+		if (errors.Is(err, errMoved) || errors.Is(err, fault.ErrConflict)) && try < mostTries {
 			continue
 		}
 		if err != nil {
@@ -72,7 +72,7 @@ type undoing struct {
 	summaries []compact.Changed
 	back      []string // memories that come back
 
-	message   *index.Document
+	message   *conversation.Revived
 	memories  map[string]*index.Document
 	documents map[string]*index.Document // of summaries
 }
