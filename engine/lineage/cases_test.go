@@ -16,9 +16,11 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/recall"
 )
 
 // steps are those to a memory, as text.
@@ -402,7 +404,7 @@ func TestUndoBesideOthers(t *testing.T) {
 		longer = true
 	}
 	undo(t, e, done.ID)
-	if found := traces(t, e, "c", "storm"); !longer || len(found) == 0 {
+	if found := enginetest.RecallIDs(t, e, recall.Query{Text: "storm", Kinds: []kinds.Kind{kinds.Message}, Mode: recall.LexicalMode}); !longer || !cmp.Equal(found, []string{id}) {
 		t.Errorf("longer %t, found %q", longer, found)
 	}
 }
