@@ -51,7 +51,7 @@ type Document struct {
 	wishes         bool
 	noise          bool // a greeting, or the record of a look-up that found nothing
 	Retired        bool // its owner is forgotten: the row stays, the index has nothing of it
-	Hidden         bool // its owner is a memory that is not confirmed: recall passes it over
+	Hidden         bool // its owner is a memory that recall passes over unless it is asked for, as the macro set_apart says
 	Use            Use
 	Words          Indexed
 	Vector         []float32 // nil: none

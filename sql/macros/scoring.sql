@@ -148,6 +148,9 @@ CREATE OR REPLACE MACRO next_tier(tier, accesses, composite, importance, age) AS
         WHEN tier = 'core' AND composite < 0.15 AND accesses < 3 THEN {tier: 'working', reason: 'faded and hardly used'}
     END;
 
+-- What recall passes over unless it is asked for: what nobody has confirmed, what was archived, and what lies in the archive.
+CREATE OR REPLACE MACRO set_apart(state, layer) AS state <> 'confirmed' OR layer = 'archive';
+
 -- Diversity -----------------------------------------------------------------------------------------------------------
 
 -- Walks ranked documents in order. near holds, for each, the ranks (from 1) of earlier ones that are too similar to it; one
