@@ -21,6 +21,7 @@ import (
 	"github.com/mallardmem/mallard/engine/salvage"
 	"github.com/mallardmem/mallard/engine/scope"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/turn"
 	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
@@ -43,6 +44,7 @@ type Engine struct {
 	conversations *conversation.Store
 	compactor     *compact.Compactor
 	extractor     *extract.Extractor
+	turns         *turn.Turns
 	assembler     *assemble.Assembler
 	tools         *lookup.Tools
 	upkeep        *upkeep.Upkeep
@@ -99,6 +101,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	}
 	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
+	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
 	e.assembler = assemble.New(e.file, e.index, e.conversations, o)
 	e.tools = lookup.New(e.file, e.index, e.scopes, e.recaller, e.conversations, o)
 	e.upkeep = upkeep.New(e.file, e.contents, e.index, e.compactor, o)
@@ -117,7 +120,7 @@ func (e *Engine) Close() error {
 		detached = errors.Join(detached, end())
 	}
 	e.attached = nil
-	unwritten := e.memories.Close()
+	unwritten := errors.Join(e.turns.Close(), e.memories.Close())
 	e.index.Close()
 	err := errors.Join(detached, unwritten, e.file.Close())
 	e.recaller.Close()

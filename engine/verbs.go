@@ -16,6 +16,7 @@ import (
 	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/turn"
 	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
@@ -300,6 +301,18 @@ func (e *Engine) Drafts(ctx context.Context, r extract.DraftsRequest) (all []ext
 // AdmissionStats counts which drafts were admitted and rejected, and why.
 func (e *Engine) AdmissionStats(ctx context.Context, r extract.AdmissionStatsRequest) (*extract.AdmissionStats, error) {
 	return e.extractor.AdmissionStats(ctx, r)
+}
+
+// Around a turn of talk: package turn.
+
+// BeforeTurn gives what is known that may matter for what the user says, as a block for the prompt: what fits, was not shown in the session's last turns, and was of use.
+func (e *Engine) BeforeTurn(ctx context.Context, t turn.Turn) (*turn.Injection, error) {
+	return e.turns.Before(ctx, t)
+}
+
+// AfterTurn keeps what was said, notes which memories were of use, and has memories drawn from the talk when enough of it was not read yet.
+func (e *Engine) AfterTurn(ctx context.Context, t turn.Turn) (*turn.Outcome, error) {
+	return e.turns.After(ctx, t)
 }
 
 // What a model is shown: package assemble.

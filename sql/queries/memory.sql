@@ -126,9 +126,10 @@ WHERE ends_with(id, $ending) AND ($scopes::VARCHAR[] IS NULL OR scope = ANY ($sc
 ORDER BY id LIMIT 6;
 
 -- name: memory_used
--- Notes that a memory was used; what held it back for not being of use is over. Only numbers and times: no text comes from nothing.
+-- Notes what use made of a memory. Only numbers and times: no text comes from nothing.
 UPDATE memories SET access_count = $access_count, last_accessed_at = $last_accessed_at::TIMESTAMP, last_confirmed_use_at = $last_confirmed_use_at::TIMESTAMP,
-    bad_recall_count = 0, suppressed_until = NULL, suppressed_until_turn = 0
+    injected_count = $injected_count, last_injected_at = $last_injected_at::TIMESTAMP, bad_recall_count = $bad_recall_count,
+    suppressed_until = $suppressed_until::TIMESTAMP, suppressed_until_turn = 0, importance = $importance
 WHERE id = $id;
 
 -- name: memory_tiers
