@@ -100,3 +100,9 @@ func (o Turns) validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Resolved is o with its defaults, and what is wrong with it.
+func (o Turns) Resolved() (Turns, error) {
+	o = o.withDefaults()
+	return o, o.validate()
+}
