@@ -27,7 +27,7 @@ func ExampleEngine_BeforeTurn() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(known.Turn, "shows", len(known.Hits), known.Skipped)
+		fmt.Printf("turn %d shows %d, skipped: %q\n", known.Turn, len(known.Hits), known.Skipped)
 		for _, h := range known.Hits {
 			fmt.Println(h.Text)
 		}
@@ -36,10 +36,10 @@ func ExampleEngine_BeforeTurn() {
 		}
 	}
 	// Output:
-	// 1 shows 0 small talk
-	// 2 shows 1
+	// turn 1 shows 0, skipped: "small talk"
+	// turn 2 shows 1, skipped: ""
 	// Ines is allergic to penicillin
-	// 3 shows 0
+	// turn 3 shows 0, skipped: ""
 	// held back: repeated
 }
 
@@ -55,7 +55,7 @@ func ExampleEngine_AfterTurn() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(done.Added, "kept;", done.Waiting)
+		fmt.Printf("%d kept, waiting: %q\n", done.Added, done.Waiting)
 		if done.Extraction != nil {
 			for _, d := range done.Extraction.Drafts {
 				fmt.Printf("%s, %s: %s\n", d.Verdict, d.Category, d.Text)
@@ -63,8 +63,8 @@ func ExampleEngine_AfterTurn() {
 		}
 	}
 	// Output:
-	// 2 kept; 1 messages of 47 characters are not read yet
-	// 2 kept;
+	// 2 kept, waiting: "1 messages of 47 characters are not read yet"
+	// 2 kept, waiting: ""
 	// create, preference: favorite editor: Zed
 	// create, event: And we decided to ship on Friday.
 }
