@@ -95,9 +95,14 @@ func (e *Engine) FlushTouches(ctx context.Context) ([]memory.TierChange, error) 
 	return e.memories.FlushTouches(ctx)
 }
 
-// Maintain brings memories to the tier that their use, age and importance make due, and writes the uses that were noted.
-func (e *Engine) Maintain(ctx context.Context, r memory.MaintainRequest) (*memory.Maintained, error) {
-	return e.memories.Maintain(ctx, r)
+// SetRetention stores the file's policy of which memories are not kept for ever, which Maintain does by; one without rules removes it.
+func (e *Engine) SetRetention(ctx context.Context, r memory.Retention) error {
+	return e.memories.SetRetention(ctx, r)
+}
+
+// Retention gives the file's policy; without rules there is none.
+func (e *Engine) Retention(ctx context.Context) (memory.Retention, error) {
+	return e.memories.Retention(ctx)
 }
 
 // WeightSets gives all sets by name: the built-in ones and those stored in the file.

@@ -54,7 +54,7 @@ var house = []struct{ of, may string }{
 	{"engine/scope", "engine/internal/fault engine/internal/duck"},
 	{"engine/query", "sql engine/internal/fault engine/internal/door engine/internal/duck"},
 	{"engine/index", "engine/internal/resident sql engine/internal/fault engine/internal/duck engine/kinds engine/setup engine/text"},
-	{"engine/memory", "sql " + ground + " engine/index engine/interchange engine/scope"},
+	{"engine/memory", "sql " + ground + " engine/index engine/interchange engine/scope engine/vec"},
 	{"engine/recall", "engine/internal/resident sql " + ground + " engine/text/dates engine/index engine/memory engine/scope engine/vec"},
 	{"engine/conversation", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/interchange engine/payload engine/scope engine/prompts"},
 	{"engine/compact", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/payload engine/scope engine/conversation engine/prompts"},

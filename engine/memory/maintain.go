@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
 // TierChange is a memory that is due for another tier.
@@ -21,42 +23,103 @@ type TierChange struct {
 // MaintainRequest says what to do.
 type MaintainRequest struct {
 	DryRun bool // only say what would be done
+	// KeepDuplicates leaves memories alone that say the same.
+	KeepDuplicates bool
+	// Similarity is the least cosine of those that are merged, above 0.5 to 1, MinAge how old they are at least. Default 0.88 and 7 days; -1: any age.
+	Similarity float64
+	MinAge     time.Duration
+	// Retention is what is done by in place of the file's own policy; with DryRun it is tried on what the file knows of the past. Default the file's own.
+	Retention *Retention
 }
 
 // Maintained says what was done, or would be.
 type Maintained struct {
-	Tiers  []TierChange `json:"tiers"`
-	DryRun bool         `json:"dry_run,omitempty"`
+	Tiers    []TierChange `json:"tiers"`
+	Merged   []Merge      `json:"merged"`
+	Expired  []string     `json:"expired"` // that came to their end since the last time
+	Retained []Retained   `json:"retention,omitempty"`
+	DryRun   bool         `json:"dry_run,omitempty"`
 }
 
-// Maintain brings memories to the tier that their use, age and importance make due, one step at a time, as the macro next_tier says: peripheral ones that are
-// used become working, working ones that are used much and matter become core, and what is neither used nor fresh falls back. Uses that were noted are written first, also
-// with DryRun, which changes no tier. Memories that are superseded, forgotten, pending or archived stay as they are.
+// maintainedSetting is when Maintain ran last.
+const maintainedSetting = "maintained"
+
+// Maintain brings memories up to date: it writes uses that were noted, also with DryRun; tells which memories expired since the last time; does what the retention policy says; merges
+// those that say the same; and brings the others to the tier that their use, age and importance make due, one step at a time, as the macro next_tier says. Memories that are
+// superseded, forgotten, pending or archived stay as they are. Each step is consistent by itself: what was done before an error, or before the caller gave up, stays. Errors:
+// ErrInvalid.
 func (ms *Store) Maintain(ctx context.Context, r MaintainRequest) (*Maintained, error) {
-	done := &Maintained{Tiers: []TierChange{}, DryRun: r.DryRun}
+	done := &Maintained{Tiers: []TierChange{}, Merged: []Merge{}, Expired: []string{}, DryRun: r.DryRun}
+	if err := ms.maintain(ctx, r, done); err != nil {
+		return done, fmt.Errorf("maintain: %w", err)
+	}
+	return done, nil
+}
+
+func (r *MaintainRequest) settle() error {
+	r.Similarity = cmp.Or(r.Similarity, defaultSimilarity)
+	r.MinAge = cmp.Or(r.MinAge, defaultMinAge)
+	if !(r.Similarity > 0.5 && r.Similarity <= 1) {
+		return fault.Invalid("similarity", r.Similarity, "above 0.5, to 1")
+	}
+	r.MinAge = max(r.MinAge, 0)
+	return nil
+}
+
+func (ms *Store) maintain(ctx context.Context, r MaintainRequest, done *Maintained) error {
+	if err := r.settle(); err != nil {
+		return err
+	}
 	flushed, err := ms.FlushTouches(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("maintain: %w", err)
+		return err
 	}
 	done.Tiers = append(done.Tiers, flushed...)
+	if err := ms.noteExpired(ctx, r.DryRun, done); err != nil {
+		return err
+	}
+	if done.Retained, err = ms.retain(ctx, r); err != nil {
+		return err
+	}
+	if !r.KeepDuplicates {
+		merged, err := ms.mergeDuplicates(ctx, r)
+		if done.Merged = append(done.Merged, merged...); err != nil {
+			return err
+		}
+	}
 	if r.DryRun {
 		err = ms.file.Read(ctx, "maintain", func(c *duck.Conn) error {
 			due, err := ms.dueTiers(ctx, c, nil)
 			done.Tiers = append(done.Tiers, due...)
 			return err
 		})
-		return done, err
+		return err
 	}
 	err = ms.file.Write(ctx, "maintain", func(tx *duck.Write) error {
 		changed, err := ms.settleTiers(ctx, tx, nil)
 		done.Tiers = append(done.Tiers, changed...)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
 	slices.SortStableFunc(done.Tiers, func(a, b TierChange) int { return cmp.Compare(a.ID, b.ID) })
-	return done, nil
+	return err
+}
+
+// noteExpired finds what came to its end since the last time, and notes that this was now. Recall passes over such memories by themselves.
+func (ms *Store) noteExpired(ctx context.Context, dry bool, done *Maintained) error {
+	now := ms.file.Now()
+	err := ms.file.Read(ctx, "maintain", func(c *duck.Conn) error {
+		since := duck.Year1
+		if _, err := ms.file.Setting(ctx, c, maintainedSetting, &since); err != nil {
+			return err
+		}
+		ids, err := duck.Column[string](ctx, c, "memory_expired", sql.Named("since", since), sql.Named("at", now))
+		done.Expired = append(done.Expired, ids...)
+		return err
+	})
+	if err != nil || dry {
+		return err
+	}
+	return ms.file.Write(ctx, "maintain", func(tx *duck.Write) error { return ms.file.PutSetting(ctx, tx, maintainedSetting, now) })
 }
 
 // dueTiers finds which of some memories are due for another tier; nil: of all.

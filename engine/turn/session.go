@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"maps"
 	"slices"
 	"time"
@@ -172,4 +173,39 @@ func (t *Turns) Close() error {
 	defer t.mu.Unlock()
 	t.sessions = map[string]*session{}
 	return err
+}
+
+// untouched is after how long without a turn what is kept of a session is forgotten.
+const untouched = 30 * 24 * time.Hour
+
+// Forget removes what is kept of sessions that had no turn for thirty days, and counts them; dry only counts.
+func (t *Turns) Forget(ctx context.Context, dry bool) (n int, err error) {
+	if err := t.save(ctx); err != nil {
+		return 0, err
+	}
+	left := func(c *duck.Conn) (names []string, err error) {
+		names, err = duck.Column[string](ctx, c, "turn_sessions_left", sql.Named("prefix", settingPrefix), sql.Named("since", t.file.Now().Add(-untouched)))
+		n = len(names)
+		return names, err
+	}
+	if dry {
+		err = t.file.Read(ctx, "turn", func(c *duck.Conn) error {
+			_, err := left(c)
+			return err
+		})
+		return n, err
+	}
+	err = t.file.Write(ctx, "turn", func(tx *duck.Write) error {
+		names, err := left(tx.Conn)
+		for _, name := range names {
+			if _, err := t.file.DeleteSetting(ctx, tx, name); err != nil {
+				return err
+			}
+			t.mu.Lock()
+			delete(t.sessions, name[len(settingPrefix):])
+			t.mu.Unlock()
+		}
+		return err
+	})
+	return n, err
 }

@@ -143,3 +143,36 @@ WITH looked AS (
       AND ($ids::VARCHAR[] IS NULL OR list_contains($ids::VARCHAR[], id))
 )
 SELECT id, tier, due.tier, due.reason FROM looked WHERE due IS NOT NULL ORDER BY id;
+
+-- name: memory_vectors_sampled
+-- Some vectors.
+SELECT v FROM vectors LIMIT {limit};
+
+-- name: memory_mergeable
+-- Memories that are true now, were confirmed and lie in no archive, with their vectors. It is read without parameters, row by row.
+SELECT m.doc_no, m.id, m.scope, m.category, coalesce(m.l2_content, m.text), m.importance, epoch_us(m.created_at), v.v
+FROM memories AS m
+LEFT JOIN vectors AS v USING (doc_no)
+WHERE m.retired_at IS NULL AND m.invalidated_at IS NULL AND m.superseded_by IS NULL AND NOT set_apart(m.state, m.layer);
+
+-- name: memory_cosines
+-- Which pairs of documents, numbered from 0, have vectors that are so much alike.
+SELECT p.n::INTEGER
+FROM (SELECT unnest(range(len($a::INTEGER[]))) AS n, unnest($a::INTEGER[]) AS a, unnest($b::INTEGER[]) AS b) AS p
+JOIN vectors AS x ON x.doc_no = p.a
+JOIN vectors AS y ON y.doc_no = p.b
+WHERE array_inner_product(x.v, y.v) >= $least::FLOAT
+ORDER BY p.n;
+
+-- name: memory_expired
+-- Memories that came to their end since a time, and are in no way ended otherwise.
+SELECT id FROM memories
+WHERE valid_until <= $at::TIMESTAMP AND valid_until > $since::TIMESTAMP AND retired_at IS NULL AND invalidated_at IS NULL AND state <> 'archived'
+ORDER BY valid_until, id;
+
+-- name: memory_retainable
+-- What retention looks at: all memories, whether they stand or not, with their last use.
+SELECT id, category, tier, layer, scope, source, importance, created_at, greatest(created_at, coalesce(last_accessed_at, created_at)), access_count,
+    retired_at IS NULL AND superseded_by IS NULL AND coalesce(invalidated_at > $at::TIMESTAMP, true)
+FROM memories
+ORDER BY doc_no;
