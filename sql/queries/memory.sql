@@ -136,9 +136,12 @@ WHERE id = $id;
 -- Which of some memories, or of all that stand, are due for another tier, and why.
 WITH looked AS (
     SELECT id, tier, next_tier(tier::VARCHAR, access_count,
-        memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier::VARCHAR, temporal_type, $at::TIMESTAMP),
+        memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier::VARCHAR, temporal_type, $at::TIMESTAMP,
+            half_life := w.half_life, dynamic_half_life := w.dynamic_half_life, modulation := w.modulation, core_beta := w.core_beta, working_beta := w.working_beta, peripheral_beta := w.peripheral_beta,
+            recency_part := w.recency_part, frequency_part := w.frequency_part, intrinsic_part := w.intrinsic_part),
         importance, days_between(created_at, $at::TIMESTAMP)) AS due
     FROM memories
+    CROSS JOIN report.fading AS w
     WHERE retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP) AND state = 'confirmed'
       AND ($ids::VARCHAR[] IS NULL OR list_contains($ids::VARCHAR[], id))
 )

@@ -185,7 +185,7 @@ WITH asked AS MATERIALIZED (
 ),
 joined AS (
     SELECT e.*, coalesce(e.vector_score, 0) * q.vector + coalesce(e.lexical_score, 0) * q.lexical AS both,
-        fuse(e.vector_score, e.lexical_score, q.vector, q.lexical) AS fusion
+        fuse(e.vector_score, e.lexical_score, q.vector, q.lexical, exact_from := q.exact_from, exact_share := q.exact_share) AS fusion
     FROM temp.main.explained AS e
     CROSS JOIN asked AS q
 ),
