@@ -203,3 +203,41 @@ func TestRetention(t *testing.T) {
 		t.Errorf("removed, and there is %+v, %v", kept, err)
 	}
 }
+
+// TestHealth has one memory of each sort in the views of use and of health.
+func TestHealth(t *testing.T) {
+	enginetest.Alone(t)
+	e := enginetest.Open(t, engine.Options{Now: time.Now})
+	ago := time.Now().AddDate(0, 0, -200)
+	for _, r := range []memory.RememberRequest{
+		{ID: "mem_lamp", Text: "The lamp is green"}, {ID: "mem_pending", Text: "The door is blue", State: memory.Pending}, {ID: "mem_archive", Text: "The mast is red", Layer: memory.ArchiveLayer},
+		{ID: "mem_faded", Text: "The tide is low", CreatedAt: ago, Tier: memory.Peripheral}, {ID: "mem_over", Text: "The fair is on", CreatedAt: ago, ValidUntil: ago.Add(time.Hour)},
+		{ID: "mem_gone", Text: "The dock is shut"}, {ID: "mem_other", Text: "The gate is open", Scope: "user:ines"},
+	} {
+		enginetest.Remember(t, e, r)
+	}
+	if _, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: "mem_lamp", By: memory.RememberRequest{ID: "mem_new", Text: "The lamp is white"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "mem_gone"}); err != nil {
+		t.Fatal(err)
+	}
+	e.Touch("mem_new")
+	if _, err := e.FlushTouches(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(query string) string {
+		t.Helper()
+		table, err := e.Query(t.Context(), query, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(table.Rows)
+	}
+	if got, want := ask("SELECT * EXCLUDE (importance, confidence, composite) FROM report.memory_health ORDER BY scope"), "[[global 7 4 1 1 1 1 1 0 1 1 0 2] [user:ines 1 1 0 0 0 0 0 0 1 0 0 1]]"; got != want {
+		t.Errorf("health: %s, want %s", got, want)
+	}
+	if got, want := ask("SELECT id, access_count, injected_count, suppressed, confirmed FROM report.touches"), "[[mem_new 1 0 false <nil>]]"; got != want {
+		t.Errorf("touches: %s, want %s", got, want)
+	}
+}
