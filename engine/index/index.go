@@ -218,6 +218,17 @@ func (ix *Index) UpdateDocument(ctx context.Context, tx *duck.Write, d *Document
 	return err
 }
 
+// SettleTiers writes the tiers of documents, and nothing else of them. Where KeepsResident, all that recall filters by is to be filled in.
+func (ix *Index) SettleTiers(ctx context.Context, tx *duck.Write, docs []*Document) error {
+	numbers, tiers := make([]int32, len(docs)), make([]string, len(docs))
+	for i, d := range docs {
+		numbers[i], tiers[i] = d.No, d.Tier
+		ix.noteColumns(d)
+	}
+	_, err := tx.Exec(ctx, "document_settle", sql.Named("doc_nos", numbers), sql.Named("tiers", tiers))
+	return err
+}
+
 // Count keeps the totals of a kind. Whatever changes the words of a document comes by here.
 func (ix *Index) Count(ctx context.Context, tx *duck.Write, kind kinds.Kind, documents int64, length float64) error {
 	if err := ix.unmarkFTS(ctx, tx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 )
@@ -95,11 +96,8 @@ func (ms *Store) maintain(ctx context.Context, r MaintainRequest, done *Maintain
 		})
 		return err
 	}
-	err = ms.file.Write(ctx, "maintain", func(tx *duck.Write) error {
-		changed, err := ms.settleTiers(ctx, tx, nil)
-		done.Tiers = append(done.Tiers, changed...)
-		return err
-	})
+	changed, err := ms.settleAllTiers(ctx)
+	done.Tiers = append(done.Tiers, changed...)
 	slices.SortStableFunc(done.Tiers, func(a, b TierChange) int { return cmp.Compare(a.ID, b.ID) })
 	return err
 }
@@ -129,24 +127,69 @@ func (ms *Store) dueTiers(ctx context.Context, c *duck.Conn, of []string) ([]Tie
 	}, sql.Named("ids", duck.ListArg(of)), sql.Named("at", ms.file.Now()))
 }
 
-// settleTiers gives memories the tier that they are due for.
+// settleTiers gives memories the tier that they are due for; nil: all. Only one text changes into another (docs/decisions/0012).
 func (ms *Store) settleTiers(ctx context.Context, tx *duck.Write, of []string) ([]TierChange, error) {
 	due, err := ms.dueTiers(ctx, tx.Conn, of)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	to, ids, tiers := map[string]Tier{}, make([]string, len(due)), make([]string, len(due))
+	for i, t := range due {
+		to[t.ID], ids[i], tiers[i] = t.To, t.ID, string(t.To)
+	}
+	if _, err := tx.Exec(ctx, "memory_settle", sql.Named("ids", ids), sql.Named("tiers", tiers), sql.Named("at", ms.file.Now())); err != nil {
+		return nil, err
+	}
+	var documents []*index.Document
+	err = tx.Conn.Each(ctx, "memories_by_id", func(rows *sql.Rows) error {
+		m, docNo, err := scanMemory(rows)
+		if err != nil {
+			return err
+		}
+		m.Tier = to[m.ID]
+		d := &index.Document{}
+		if ms.index.KeepsResident() {
+			d = ms.document(m, docNo)
+		}
+		d.No, d.Tier = docNo, string(m.Tier)
+		documents = append(documents, d)
+		return nil
+	}, sql.Named("ids", ids))
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range due {
-		m, docNo, err := MemoryByID(ctx, tx.Conn, t.ID)
+	return due, ms.index.SettleTiers(ctx, tx, documents)
+}
+
+// settledAtOnce is how many tiers change in one transaction.
+const settledAtOnce = 2000
+
+// settleAllTiers gives all memories the tier that they are due for, some thousands at a time.
+func (ms *Store) settleAllTiers(ctx context.Context) (changes []TierChange, err error) {
+	var due []TierChange
+	err = ms.file.Read(ctx, "maintain", func(c *duck.Conn) error {
+		due, err = ms.dueTiers(ctx, c, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(due, settledAtOnce) {
+		ids := make([]string, len(part))
+		for i, t := range part {
+			ids[i] = t.ID
+		}
+		err := ms.file.Write(ctx, "maintain", func(tx *duck.Write) error {
+			changed, err := ms.settleTiers(ctx, tx, ids)
+			changes = append(changes, changed...)
+			return err
+		})
 		if err != nil {
-			return nil, err
+			return changes, err
 		}
-		m.Tier, m.UpdatedAt = t.To, ms.file.Now()
-		if err := updateMemory(ctx, tx, m, docNo); err != nil {
-			return nil, err
-		}
-		if err := ms.index.UpdateDocument(ctx, tx, ms.document(m, docNo)); err != nil {
-			return nil, err
+		if len(due) > settledAtOnce {
+			ms.opts.Progress("tiers", len(changes), len(due))
 		}
 	}
-	return due, nil
+	return changes, nil
 }

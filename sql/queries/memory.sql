@@ -143,9 +143,15 @@ WITH looked AS (
     FROM memories
     CROSS JOIN report.fading AS w
     WHERE retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP) AND state = 'confirmed'
-      AND ($ids::VARCHAR[] IS NULL OR list_contains($ids::VARCHAR[], id))
+      AND ($ids::VARCHAR[] IS NULL OR id IN (SELECT unnest($ids::VARCHAR[])))
 )
 SELECT id, tier, due.tier, due.reason FROM looked WHERE due IS NOT NULL ORDER BY id;
+
+-- name: memory_settle
+-- Gives memories other tiers: one text for another.
+UPDATE memories SET tier = s.tier, updated_at = $at::TIMESTAMP
+FROM (SELECT unnest($ids::VARCHAR[]) AS id, unnest($tiers::VARCHAR[]) AS tier) AS s
+WHERE memories.id = s.id;
 
 -- name: memory_vectors_sampled
 -- Some vectors.
