@@ -99,6 +99,9 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if e.conversations, err = conversation.New(e.file, e.contents, e.index, e.scopes, o); err != nil {
 		return nil, err
 	}
+	if err := e.conversations.Resume(ctx); err != nil {
+		return nil, err
+	}
 	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
 	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
@@ -120,7 +123,7 @@ func (e *Engine) Close() error {
 		detached = errors.Join(detached, end())
 	}
 	e.attached = nil
-	unwritten := errors.Join(e.turns.Close(), e.memories.Close())
+	unwritten := errors.Join(e.turns.Close(), e.conversations.Close(), e.memories.Close())
 	e.index.Close()
 	err := errors.Join(detached, unwritten, e.file.Close())
 	e.recaller.Close()
