@@ -86,7 +86,7 @@ func (x *run) next(conversationID string, messages []*conversation.Message, curs
 	room := x.opts.Extraction.MaxChars
 	for _, m := range messages {
 		said := m.Role == "user" && m.SetAside.Recallable()
-		if x.modelled() && len(w.turns) > 0 && said && len(m.Text) > room {
+		if x.modelled() && !x.opts.Extraction.Compress && len(w.turns) > 0 && said && len(m.Text) > room {
 			break
 		}
 		w.to = m.Seq

@@ -20,6 +20,10 @@ type Extraction struct {
 	// PromptPrice and AnswerPrice are what a million tokens cost, in US dollars. Default 0: nobody knows.
 	PromptPrice float64 `toml:"prompt_price"`
 	AnswerPrice float64 `toml:"answer_price"`
+	// Compress shows a model those of up to 500 messages that tell most, within MaxChars, rather than all of them in several calls. Default false.
+	Compress bool `toml:"compress"`
+	// KeepNoise shows a model also what is like a greeting or a question about memory, by its vector. Default false.
+	KeepNoise bool `toml:"keep_noise"`
 	// Expires are the categories whose memories get an end where they speak of today, tomorrow or next week. An event that is over stays true, so events
 	// and profiles are refused. Default none.
 	Expires []string `toml:"expires"`

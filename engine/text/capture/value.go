@@ -1,7 +1,9 @@
 package capture
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -76,4 +78,62 @@ func Worth(s Said) float64 {
 		return 0.5
 	}
 	return 0.4
+}
+
+// trifles are texts below this worth; of a conversation that has nothing else the last three are kept.
+const (
+	trifles     = 0.3
+	fewestTexts = 3
+)
+
+// Compress chooses which texts of a conversation are kept where they have no more than so many characters together, and gives their places, in order. The first and the
+// last are, then those of the greatest worth, the earlier of two alike; the call of a tool takes the text after it along. Where all are trifles, the last ones
+// fill up to three. What does not fit is left out, so that the characters are never more.
+func Compress(said []Said, characters int) []int {
+	length := make([]int, len(said))
+	total := 0
+	for i, s := range said {
+		length[i] = utf8.RuneCountInString(s.Text)
+		total += length[i]
+	}
+	kept := make([]bool, len(said))
+	count, best := 0, 0.0
+	take := func(i int) bool {
+		if kept[i] || length[i] > characters {
+			return false
+		}
+		kept[i], characters, count = true, characters-length[i], count+1
+		return true
+	}
+	if total <= characters {
+		for i := range said {
+			take(i)
+		}
+	} else {
+		order := make([]int, len(said))
+		for i := range said {
+			order[i], best = i, max(best, Worth(said[i]))
+		}
+		take(0)
+		take(len(said) - 1)
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(Worth(said[b]), Worth(said[a])) })
+		for _, i := range order {
+			if best < trifles {
+				break
+			}
+			if take(i) && said[i].Tool && i+1 < len(said) {
+				take(i + 1)
+			}
+		}
+		for i := len(said) - 1; i >= 0 && best < trifles && count < fewestTexts; i-- {
+			take(i)
+		}
+	}
+	places := make([]int, 0, count)
+	for i, k := range kept {
+		if k {
+			places = append(places, i)
+		}
+	}
+	return places
 }

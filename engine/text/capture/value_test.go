@@ -1,6 +1,7 @@
 package capture_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,43 @@ func TestValue(t *testing.T) {
 	} {
 		if got := capture.Value(test.said); got != test.want {
 			t.Errorf("%s is worth %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestCompress: the budget is never exceeded, what tells most is kept, and all stand in their order.
+func TestCompress(t *testing.T) {
+	text := func(n int) capture.Said { return capture.Said{Text: strings.Repeat("a", n)} }
+	long, ok, wrong, decided := text(100), capture.Said{Text: "ok"}, capture.Said{Text: "that is wrong"}, capture.Said{Text: "we decided it"}
+	for _, test := range []struct {
+		name   string
+		said   []capture.Said
+		budget int
+		want   string
+	}{
+		{"nothing", nil, 10, "[]"},
+		{"all fits", []capture.Said{ok, long, ok}, 104, "[0 1 2]"},
+		{"first and last, then the correction, then the decision", []capture.Said{text(10), long, decided, wrong, text(10)}, 46, "[0 2 3 4]"},
+		{"the correction goes before", []capture.Said{text(10), long, decided, wrong, text(10)}, 33, "[0 3 4]"},
+		{"what does not fit is left out", []capture.Said{long, wrong, long}, 20, "[1]"},
+		{"a tool takes the next along", []capture.Said{text(5), {Text: "tool", Tool: true}, text(20), wrong, text(5)}, 34, "[0 1 2 4]"},
+		{"the earlier of two alike", []capture.Said{text(5), text(10), text(10), text(5)}, 20, "[0 1 3]"},
+		{"trifles: the last three", []capture.Said{ok, ok, ok, ok, ok}, 6, "[0 3 4]"},
+		{"no room", []capture.Said{long}, 10, "[]"},
+	} {
+		if got := fmt.Sprint(capture.Compress(test.said, test.budget)); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+	for _, test := range []struct {
+		said capture.Said
+		want float64
+	}{
+		{capture.Said{}, 0}, {capture.Said{Text: "x", Tool: true}, 1}, {wrong, 0.95}, {decided, 0.85}, {ok, 0.1}, {capture.Said{Text: "好的。"}, 0.1}, {text(81), 0.7}, {text(80), 0.4},
+		{capture.Said{Text: strings.Repeat("船", 31)}, 0.7}, {capture.Said{Text: "<log>" + strings.Repeat("a", 90) + "</log>"}, 0.3}, {capture.Said{Text: "is it?"}, 0.5},
+	} {
+		if got := capture.Worth(test.said); got != test.want {
+			t.Errorf("%q is worth %v, want %v", test.said.Text, got, test.want)
 		}
 	}
 }
