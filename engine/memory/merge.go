@@ -146,15 +146,26 @@ func (ms *Store) proposeUnions(ctx context.Context, unions []*union) error {
 
 // acceptUnions writes them, and gives those that were: all whose members are as they were.
 func (ms *Store) acceptUnions(ctx context.Context, tx *duck.Write, unions []*union) (accepted []*union, err error) {
+	var ids []string
+	for _, u := range unions {
+		for _, old := range u.members {
+			ids = append(ids, old.ID)
+		}
+	}
+	stored, err := MemoriesByID(ctx, tx.Conn, ids)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]*Memory{}
+	for _, m := range stored {
+		byID[m.ID] = m
+	}
 	var proposals []*Proposal
 	var edits []Edit
 	for _, u := range unions {
 		unchanged := len(u.members) > 1
 		for _, old := range u.members {
-			now, _, err := MemoryByID(ctx, tx.Conn, old.ID)
-			if err != nil {
-				return nil, err
-			}
+			now := byID[old.ID]
 			unchanged = unchanged && now != nil && now.UpdatedAt.Equal(old.UpdatedAt) && now.RetiredAt.IsZero() && now.InvalidatedAt.IsZero()
 		}
 		if !unchanged {
