@@ -17,6 +17,7 @@ import (
 	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/turn"
 	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
@@ -100,9 +101,14 @@ func (e *Engine) FlushTouches(ctx context.Context) ([]memory.TierChange, error) 
 	return e.memories.FlushTouches(ctx)
 }
 
-// Maintain brings memories to the tier that their use, age and importance make due, and writes the uses that were noted.
-func (e *Engine) Maintain(ctx context.Context, r memory.MaintainRequest) (*memory.Maintained, error) {
-	return e.memories.Maintain(ctx, r)
+// SetRetention stores the file's policy of which memories are not kept for ever, which Maintain does by; one without rules removes it.
+func (e *Engine) SetRetention(ctx context.Context, r memory.Retention) error {
+	return e.memories.SetRetention(ctx, r)
+}
+
+// Retention gives the file's policy; without rules there is none.
+func (e *Engine) Retention(ctx context.Context) (memory.Retention, error) {
+	return e.memories.Retention(ctx)
 }
 
 // WeightSets gives all sets by name: the built-in ones and those stored in the file.
@@ -328,6 +334,18 @@ func (e *Engine) UndoRetraction(ctx context.Context, r lineage.UndoRequest) (*li
 // Retractions lists what was retracted, the newest first.
 func (e *Engine) Retractions(ctx context.Context, r lineage.ListRequest) ([]lineage.Retraction, error) {
 	return e.lineage.Retractions(ctx, r)
+}
+
+// Around a turn of talk: package turn.
+
+// BeforeTurn gives what is known that may matter for what the user says, as a block for the prompt: what fits, was not shown in the session's last turns, and was of use.
+func (e *Engine) BeforeTurn(ctx context.Context, t turn.Turn) (*turn.Injection, error) {
+	return e.turns.Before(ctx, t)
+}
+
+// AfterTurn keeps what was said, notes which memories were of use, and has memories drawn from the talk when enough of it was not read yet.
+func (e *Engine) AfterTurn(ctx context.Context, t turn.Turn) (*turn.Outcome, error) {
+	return e.turns.After(ctx, t)
 }
 
 // What a model is shown: package assemble.

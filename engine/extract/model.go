@@ -31,7 +31,17 @@ func (x *run) find(ctx context.Context, w *window) ([]*Draft, error) {
 		return x.byRules(ctx, w)
 	}
 	x.report.Model = x.opts.LLM.Model()
-	drafts, err := x.byModel(ctx, w)
+	part, places := x.shown(ctx, w)
+	if len(part.turns) == 0 {
+		return nil, ctx.Err()
+	}
+	drafts, err := x.byModel(ctx, part)
+	for _, d := range drafts {
+		d.at = places[d.at]
+	}
+	if err == nil && len(drafts) == 0 {
+		x.learnNoise(ctx, x.said)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -40,6 +40,9 @@ type making struct{ changes []resident.Change }
 // keeps reports whether somebody wants to know what is written. The caller has the writer's lock.
 func (r *residence) keeps() bool { return r.now != nil || r.making != nil }
 
+// KeepsResident reports whether what is noted of documents is wanted. The caller has the writer's lock.
+func (ix *Index) KeepsResident() bool { return ix.residence.keeps() }
+
 // noteWords notes documents that get words; moved: they stand where they stood.
 func (ix *Index) noteWords(docs []*Document, moved bool) {
 	if !ix.residence.keeps() {

@@ -158,7 +158,7 @@ var memoryKeys = map[string]func(*Memory, any) (allowed string){
 	"tier":                  wordKey(Tiers(), func(m *Memory) *Tier { return &m.Tier }),
 	"state":                 wordKey(States(), func(m *Memory) *State { return &m.State }),
 	"memory_layer":          wordKey(Layers(), func(m *Memory) *Layer { return &m.Layer }),
-	"memory_temporal_type":  wordKey(temporalTypes, func(m *Memory) *string { return &m.TemporalType }),
+	"memory_temporal_type":  wordKey(TemporalTypes(), func(m *Memory) *string { return &m.TemporalType }),
 	"importance":            shareKey(func(m *Memory) *float64 { return &m.Importance }),
 	"confidence":            shareKey(func(m *Memory) *float64 { return &m.Confidence }),
 	"created_at":            timeKey(func(m *Memory) *time.Time { return &m.CreatedAt }),

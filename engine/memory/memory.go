@@ -22,7 +22,8 @@ const (
 	maxAccesses       = 10_000
 )
 
-var temporalTypes = []string{"static", "dynamic"}
+// TemporalTypes lists what a memory may be in time: static, or dynamic, which fades three times as fast.
+func TemporalTypes() []string { return []string{"static", "dynamic"} }
 
 // Memory is one remembered statement with everything that is known about it. A zero time means absent.
 type Memory struct {
@@ -184,7 +185,7 @@ func (m *Memory) normaliseWords() error {
 		fault.Member("memory_layer", m.Layer, Layers()),
 		fault.Member("source", m.Source, Sources()),
 		fault.Member("trust", m.Trust, Trusts()),
-		fault.Member("memory_temporal_type", cmp.Or(m.TemporalType, "static"), temporalTypes))
+		fault.Member("memory_temporal_type", cmp.Or(m.TemporalType, "static"), TemporalTypes()))
 }
 
 func (m *Memory) normaliseTimes(at time.Time) error {

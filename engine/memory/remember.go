@@ -436,7 +436,7 @@ func (ms *Store) describe(d *index.Document, m *Memory, docNo int32) {
 	d.CreatedAt, d.ValidFrom, d.InvalidatedAt = m.CreatedAt, m.ValidFrom, m.InvalidatedAt
 	d.Use = index.Use{Trust: string(m.Trust), ValidUntil: m.ValidUntil, LastAccessedAt: m.LastAccessedAt, Importance: m.Importance, Confidence: m.Confidence,
 		AccessCount: int32(m.AccessCount), TemporalType: m.TemporalType}
-	d.Retired, d.Hidden = !m.RetiredAt.IsZero(), m.State != Confirmed
+	d.Retired, d.Hidden = !m.RetiredAt.IsZero(), m.State != Confirmed || m.Layer == ArchiveLayer
 	d.Read(m.Text, ms.index.Analyzer)
 }
 

@@ -30,6 +30,7 @@ func TestRecallFilters(t *testing.T) {
 		{ID: "mem_c", Text: "crane c", Source: "reflection", Trust: memory.Untrusted, Category: memory.Case, CreatedAt: hour(3), Scope: "agent:scout", Extra: map[string]any{"ticket": "hb-455", "0": "zero"}},
 		{ID: "mem_d", Text: "crane d", Category: memory.Event, CreatedAt: hour(4), ValidFrom: hour(8)},
 		{ID: "mem_e", Text: "crane e", State: memory.Archived}, {ID: "mem_f", Text: "crane f", State: memory.Pending},
+		{ID: "mem_g", Text: "crane g", Layer: memory.ArchiveLayer},
 	} {
 		enginetest.Remember(t, e, r)
 	}
@@ -53,6 +54,14 @@ func TestRecallFilters(t *testing.T) {
 		{"messages", query{Kinds: messages}, "x0 x1 y0 y1"},
 		{"both", query{Kinds: both}, "a b c d x0 x1 y0 y1"},
 		{"no kind", query{Kinds: []kinds.Kind{}}, ""},
+		{"pending", query{States: []memory.State{memory.Pending}}, "f"},
+		{"archived", query{States: []memory.State{memory.Archived}, Kinds: both}, "e"},
+		{"every state", query{States: memory.States()}, "a b c d e f g"},
+		{"no state", query{States: []memory.State{}}, ""},
+		{"the archive", query{Layers: []memory.Layer{memory.ArchiveLayer}}, "e g"},
+		{"a layer", query{Layers: []memory.Layer{memory.DurableLayer}}, "a d"},
+		{"confirmed, in the archive", query{States: []memory.State{memory.Confirmed}, Layers: []memory.Layer{memory.ArchiveLayer}}, "g"},
+		{"state and metadata", query{States: memory.States(), Where: map[string]string{"ticket": "HB-455"}}, "a b"},
 		{"scope", query{Kinds: both, Scopes: []string{"user:ines"}}, "a x0 x1"},
 		{"scopes", query{Kinds: both, Scopes: []string{"user:ines", "global"}}, "a b d x0 x1"},
 		{"no scope", query{Kinds: both, Scopes: []string{}}, ""},

@@ -168,7 +168,7 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 	return c.AppendTemp("asking", []driver.Value{
 		r.at, duck.OrTime(duck.UTC(q.AsOf), duck.Year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)),
 		duck.FilterArg(q.Kinds), duck.FilterArg(r.scopes), duck.FilterArg(r.conversations), duck.FilterArg(q.Categories), duck.FilterArg(q.Tiers),
-		duck.FilterArg(q.Roles), duck.FilterArg(lowered(q.Speakers)), marked != nil, false,
+		duck.FilterArg(q.Roles), duck.FilterArg(lowered(q.Speakers)), marked != nil, q.apart(), false,
 		duck.OrTime(duck.UTC(q.Since), duck.Year1), duck.OrTime(duck.UTC(q.Until), duck.Year10000), append([]string{}, r.question.words...), froms, untils,
 	})
 }

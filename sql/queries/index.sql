@@ -9,6 +9,12 @@ UPDATE documents SET scope = $scope, category = $category, tier = $tier, created
     asks = $asks, ends_asking = $ends_asking, tells = $tells, wishes = $wishes, noise = $noise, live = $live
 WHERE doc_no = $doc_no;
 
+-- name: document_settle
+-- Gives documents other tiers: one text for another.
+UPDATE documents SET tier = s.tier
+FROM (SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($tiers::VARCHAR[]) AS tier) AS s
+WHERE documents.doc_no = s.doc_no;
+
 -- name: document_length
 SELECT length, live FROM documents WHERE doc_no = $doc_no;
 

@@ -17,7 +17,7 @@ WITH within AS (  -- the conversations asked
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
     FROM within AS d
-    ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
+    ANTI JOIN (SELECT doc_no FROM memories WHERE set_apart(state, layer) AND NOT (SELECT apart FROM temp.main.asking)) AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
     CROSS JOIN temp.main.weighing AS w
     WHERE w.counted = 'asked' AND d.live
@@ -98,7 +98,7 @@ WITH within AS (  -- who takes part
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.characters, d.session_no, d.place, d.wishes
     FROM within AS d
-    ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
+    ANTI JOIN (SELECT doc_no FROM memories WHERE set_apart(state, layer) AND NOT (SELECT apart FROM temp.main.asking)) AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
     WHERE d.live
       AND list_contains(q.kinds, d.kind::VARCHAR)
