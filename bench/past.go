@@ -11,8 +11,16 @@ import (
 	"github.com/mallardmem/mallard/engine/recall"
 )
 
-// reword gives memories other texts, one after another, until each has had so many; the last is the one that it had first, so that the present is the same however many
-// there were.
+// firstTexts gives memories that are to have several texts another one to begin with.
+func (r *phaseRun) firstTexts(requests []memory.RememberRequest, from int) {
+	for i := range requests {
+		if r.config.Versions > 1 {
+			requests[i].Text = r.corpus.text(r.config.Memories + from + i)
+		}
+	}
+}
+
+// reword gives memories other texts, one after another, until each has had so many; the last is that which it has where there is one only, so that the present is the same.
 func (r *phaseRun) reword(ctx context.Context, e *engine.Engine, ids []string) error {
 	if r.config.Versions < 2 {
 		return nil
@@ -22,7 +30,7 @@ func (r *phaseRun) reword(ctx context.Context, e *engine.Engine, ids []string) e
 		for i, id := range ids {
 			of := i
 			if version < r.config.Versions-1 {
-				of += version * r.config.Memories
+				of += (version + 1) * r.config.Memories
 			}
 			text := r.corpus.text(of)
 			began := time.Now()

@@ -58,6 +58,7 @@ func (r *phaseRun) load(ctx context.Context) error {
 	for from := 0; from < r.config.Memories; from += loadBatch {
 		to := min(from+loadBatch, r.config.Memories)
 		requests := r.corpus.memories(from, to)
+		r.firstTexts(requests, from)
 		began := time.Now()
 		results, err := e.RememberMany(ctx, requests)
 		took += time.Since(began)

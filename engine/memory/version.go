@@ -110,28 +110,20 @@ func (ms *Store) purgeVersions(ctx context.Context, tx *duck.Write, m *Memory, d
 func (ms *Store) past() index.Past {
 	return index.Past{
 		Drop: ms.dropRetiredBefore,
-		Documents: func(ctx context.Context, c *duck.Conn, do func(*index.Document, time.Time) error) error {
-			const batch = 1000
-			for after := int32(0); ; {
-				read := 0
-				err := c.Each(ctx, "memory_past_documents", func(rows *sql.Rows) error {
-					var until time.Time
-					m, docNo, err := scanMemory(rows, &until)
-					if err != nil {
-						return err
-					}
-					m.RetiredAt = time.Time{} // in the past it was not
-					d := &index.Document{Kind: kinds.Memory, Words: ms.index.Analyse(m.fields())}
-					ms.describe(d, m, docNo)
-					d.Stand = index.Stand{SessionNo: docNo}
-					d.Divide(m.embedded())
-					after, read = docNo, read+1
-					return do(d, until)
-				}, sql.Named("after", after), sql.Named("limit", int64(batch)))
-				if err != nil || read < batch {
+		Documents: func(ctx context.Context, c *duck.Conn, of duck.Numbers, do func(*index.Document, time.Time) error) error {
+			return c.EachOf(ctx, of, "memory_past_documents", func(rows *sql.Rows) error {
+				var until time.Time
+				m, docNo, err := scanMemory(rows, &until)
+				if err != nil {
 					return err
 				}
-			}
+				m.RetiredAt = time.Time{} // in the past it was not
+				d := &index.Document{Kind: kinds.Memory, Words: ms.index.Analyse(m.fields())}
+				ms.describe(d, m, docNo)
+				d.Stand = index.Stand{SessionNo: docNo}
+				d.Divide(m.embedded())
+				return do(d, until)
+			})
 		},
 		Texts: func(ctx context.Context, c *duck.Conn, docNos []int32, do func(int32, []index.Field, string)) error {
 			return c.Each(ctx, "memory_past_texts", func(rows *sql.Rows) error {

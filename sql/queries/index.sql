@@ -135,7 +135,8 @@ DROP TABLE rebuilt_postings;
 
 -- name: index_last
 -- The highest number of a document that the rows name.
-SELECT greatest(coalesce((SELECT max(doc_no) FROM memories), 0), coalesce((SELECT max(doc_no) FROM messages), 0), coalesce((SELECT max(doc_no) FROM summaries), 0));
+SELECT greatest(coalesce((SELECT max(doc_no) FROM memories), 0), coalesce((SELECT max(doc_no) FROM messages), 0), coalesce((SELECT max(doc_no) FROM summaries), 0),
+    coalesce((SELECT max(doc_no) FROM memory_versions), 0));
 
 -- name: documents_live
 -- How many of these documents are in the index, and their length.

@@ -47,23 +47,23 @@ UPDATE memory_versions SET
 WHERE supersedes = $id OR superseded_by = $id OR canonical_id = $id OR contains(relations::VARCHAR, $id);
 
 -- name: memory_past_documents
--- The next texts that have a document in the past: former ones of memories, and those of forgotten ones, as they were known last, and until when they stood.
+-- Texts that have a document of the past, by their numbers {from} to {to}: former ones of memories, and those of forgotten ones, as they were known last, and until when
+-- they stood.
 SELECT p.* EXCLUDE (relations, known_from, known_until) REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
                      history::VARCHAR AS history, extra::VARCHAR AS extra),
     NULL::VARCHAR AS relations, p.known_until
 FROM (
     SELECT v.*
     FROM memory_versions AS v
-    WHERE v.doc_no > $after AND v.doc_no NOT IN (SELECT doc_no FROM memories)
+    WHERE v.doc_no BETWEEN {from} AND {to} AND v.doc_no NOT IN (SELECT doc_no FROM memories WHERE doc_no BETWEEN {from} AND {to})
     QUALIFY row_number() OVER (PARTITION BY v.doc_no ORDER BY v.known_until DESC, v.known_from DESC) = 1
     UNION ALL BY NAME
     SELECT m.*, NULL::JSON AS relations, m.recorded_at AS known_from, m.retired_at AS known_until
     FROM memories AS m
-    WHERE m.doc_no > $after AND m.retired_at IS NOT NULL
+    WHERE m.doc_no BETWEEN {from} AND {to} AND m.retired_at IS NOT NULL
       AND NOT EXISTS (FROM dropped_versions AS d WHERE d.id = m.id AND d.known_until >= m.retired_at)
 ) AS p
-ORDER BY p.doc_no
-LIMIT $limit;
+ORDER BY p.doc_no;
 
 -- name: memory_past_texts
 -- The texts of documents of the past.
