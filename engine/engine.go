@@ -13,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/payload"
@@ -44,6 +45,7 @@ type Engine struct {
 	conversations *conversation.Store
 	compactor     *compact.Compactor
 	extractor     *extract.Extractor
+	lineage       *lineage.Keeper
 	turns         *turn.Turns
 	assembler     *assemble.Assembler
 	tools         *lookup.Tools
@@ -104,6 +106,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	}
 	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
+	e.lineage = lineage.New(e.file, e.scopes, e.memories, e.conversations, e.compactor)
 	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
 	e.assembler = assemble.New(e.file, e.index, e.conversations, o)
 	e.tools = lookup.New(e.file, e.index, e.scopes, e.recaller, e.conversations, o)

@@ -10,6 +10,7 @@ import (
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/payload"
@@ -38,9 +39,14 @@ func (e *Engine) Purge(ctx context.Context, r memory.PurgeRequest) (m *memory.Me
 	return e.memories.Purge(ctx, r)
 }
 
-// Get gives one memory, forgotten or not.
+// Get gives one memory, forgotten or not; with AsOf or KnownAt as it was then.
 func (e *Engine) Get(ctx context.Context, r memory.GetRequest) (m *memory.Memory, err error) {
 	return e.memories.Get(ctx, r)
+}
+
+// History gives every version of a memory, with what each changed.
+func (e *Engine) History(ctx context.Context, r memory.HistoryRequest) (*memory.History, error) {
+	return e.memories.History(ctx, r)
 }
 
 // List gives memories, newest first.
@@ -306,6 +312,28 @@ func (e *Engine) Drafts(ctx context.Context, r extract.DraftsRequest) (all []ext
 // AdmissionStats counts which drafts were admitted and rejected, and why.
 func (e *Engine) AdmissionStats(ctx context.Context, r extract.AdmissionStatsRequest) (*extract.AdmissionStats, error) {
 	return e.extractor.AdmissionStats(ctx, r)
+}
+
+// What came from what: package lineage.
+
+// Lineage tells what something came from, and what came from it.
+func (e *Engine) Lineage(ctx context.Context, r lineage.Request) (*lineage.Lineage, error) {
+	return e.lineage.Lineage(ctx, r)
+}
+
+// Retract withdraws a message, memory, summary, import or call and all that descends from it, in one transaction; DryRun only says what that is.
+func (e *Engine) Retract(ctx context.Context, r lineage.RetractRequest) (*lineage.Retraction, error) {
+	return e.lineage.Retract(ctx, r)
+}
+
+// UndoRetraction takes a retraction back: all is as it was before, where nobody has changed it since.
+func (e *Engine) UndoRetraction(ctx context.Context, r lineage.UndoRequest) (*lineage.Retraction, error) {
+	return e.lineage.UndoRetraction(ctx, r)
+}
+
+// Retractions lists what was retracted, the newest first.
+func (e *Engine) Retractions(ctx context.Context, r lineage.ListRequest) ([]lineage.Retraction, error) {
+	return e.lineage.Retractions(ctx, r)
 }
 
 // Around a turn of talk: package turn.

@@ -19,9 +19,11 @@ func newExportCommand(a *app) *cobra.Command {
 		Use:   "export [FILE]",
 		Short: "Write all memories as JSON Lines",
 		Long: `Export writes every memory with all that is known about it, superseded and forgotten ones too, one JSON object per line, to
-standard output or to a file. The file is there when it is complete, never a part of it. Import reads it again.`,
+standard output or to a file. The file is there when it is complete, never a part of it. Import reads it again. With
+--as-of or --known-at it has the memories that were true and known then, as they were.`,
 		Example: `  memctl export memories.jsonl
-  memctl export --scope project:harbor > harbor.jsonl`,
+  memctl export --scope project:harbor > harbor.jsonl
+  memctl export --known-at 2026-05-01 may.jsonl`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Agent = a.agent
@@ -42,6 +44,7 @@ standard output or to a file. The file is there when it is complete, never a par
 		},
 	}
 	cmd.Flags().Var(wordsOf(&r.Scopes), "scope", "only these scopes; repeatable")
+	momentFlags(cmd, &r.AsOf, &r.KnownAt)
 	return cmd
 }
 

@@ -11,17 +11,21 @@ import (
 )
 
 func newGetCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	r := memory.GetRequest{}
+	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show a memory with everything that is known about it",
-		Long:  `Get shows one memory, forgotten or not. ID is the whole id, or its ending of six characters or more.`,
+		Long: `Get shows one memory, forgotten or not. ID is the whole id, or its ending of six characters or more. With --as-of or --known-at it is shown as it was
+then, if it was true and known.`,
 		Example: `  memctl get k3f9x2ab
+  memctl get k3f9x2ab --known-at 2026-05-01
   memctl get k3f9x2ab --json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeArgs(a.memories, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.asking(cmd.Context(), 0, func(r *share.Reader) error {
-				m, err := share.Get.Do(cmd.Context(), r, memory.GetRequest{ID: args[0], Agent: a.agent})
+			r.ID, r.Agent = args[0], a.agent
+			return a.asking(cmd.Context(), 0, func(file *share.Reader) error {
+				m, err := share.Get.Do(cmd.Context(), file, r)
 				if err != nil {
 					return err
 				}
@@ -29,6 +33,8 @@ func newGetCommand(a *app) *cobra.Command {
 			})
 		},
 	}
+	momentFlags(cmd, &r.AsOf, &r.KnownAt)
+	return cmd
 }
 
 // printMemory shows a memory as a sheet: what it says, then what is known about it.
@@ -64,6 +70,7 @@ func (a *app) printMemory(m *memory.Memory) {
 	row("supersedes", m.Supersedes)
 	row("fact key", m.FactKey)
 	row("source", strings.TrimSpace(m.Source+" "+m.SourceSession))
+	row("trust", string(m.Trust))
 	for _, r := range m.Relations {
 		if r.TargetID != m.Supersedes && r.TargetID != m.SupersededBy {
 			row(r.Type, r.TargetID)
@@ -73,7 +80,11 @@ func (a *app) printMemory(m *memory.Memory) {
 		row("recalled", plural(m.AccessCount, "time, last ", "times, last ")+minute(m.LastAccessedAt))
 	}
 	if !m.RetiredAt.IsZero() {
-		row("forgotten", strings.TrimSpace(minute(m.RetiredAt)+" "+m.RetiredReason))
+		gone := "forgotten"
+		if m.RetractedBy != "" {
+			gone = "retracted"
+		}
+		row(gone, strings.TrimSpace(minute(m.RetiredAt)+" "+m.RetiredReason))
 	}
 	t.Render()
 }

@@ -29,10 +29,14 @@ func newIndexRebuildCommand(a *app) *cobra.Command {
 		Long: `Rebuild makes the index of words anew, and the vectors of what has none. --vectors makes all vectors anew; --replace-model
 does so with another model than the file's, the one that --model names. Until all are there recall goes by the old ones.
 It can be interrupted: what is missing then shows in stats, and the same rebuild goes on where it was. An index of DuckDB's text extension is made too, where the file has one and
-MEMCTL_FTS names the extension.`,
+MEMCTL_FTS names the extension.
+
+The past is kept until it is purged: every text that a memory had, with its words and vector. --drop-retired-before gives up what was known only until a date, and what
+memories forgotten before it were found by; the file gets smaller when it is shredded (memctl doctor --shred).`,
 		Example: `  memctl index rebuild
   memctl index rebuild --vectors
-  memctl index rebuild --replace-model --model static`,
+  memctl index rebuild --replace-model --model static
+  memctl index rebuild --drop-retired-before 2026-01-01`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.Vectors = r.Vectors || o.ReplaceModel
@@ -44,6 +48,12 @@ MEMCTL_FTS names the extension.`,
 				}
 				return a.answer(result, func() {
 					a.printf("%s indexed, %s made.\n", plural(result.Documents, "document", "documents"), plural(result.Vectors, "vector", "vectors"))
+					if result.Past > 0 {
+						a.printf("%s of the past indexed, %s made.\n", plural(result.Past, "document", "documents"), plural(result.PastVectors, "vector", "vectors"))
+					}
+					if !r.DropRetiredBefore.IsZero() {
+						a.printf("%s dropped.\n", plural(result.Dropped, "version", "versions"))
+					}
 					if result.FTS {
 						a.printf("The fts index was made too.\n")
 					}
@@ -52,6 +62,7 @@ MEMCTL_FTS names the extension.`,
 		},
 	}
 	cmd.Flags().BoolVar(&r.Vectors, "vectors", false, "make all vectors anew, not only missing ones")
+	cmd.Flags().Var(dateOf(&r.DropRetiredBefore), "drop-retired-before", "give up what memories were known to be only until then, for its space")
 	cmd.Flags().BoolVar(&o.ReplaceModel, "replace-model", false, "take the model that --model names, and make all vectors anew")
 	return cmd
 }

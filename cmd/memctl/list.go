@@ -15,10 +15,12 @@ func newListCommand(a *app) *cobra.Command {
 		Short: "List memories, newest first",
 		Long: `List shows memories by what they are, not by what they say: for that there is recall.
 
---standing is current, superseded, expired, forgotten or any; without it, all but the forgotten ones are listed.`,
+--standing is current, superseded, expired, forgotten or any; without it, all but the forgotten ones are listed. --as-of and --known-at list what was true
+and known then, as it was.`,
 		Example: `  memctl list --scope user:ines --category preference
   memctl list --standing superseded --since 2026-05-01
   memctl list --where ticket=HB-455
+  memctl list --known-at 2026-05-01
   memctl list --limit 1000 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,6 +44,7 @@ func newListCommand(a *app) *cobra.Command {
 	f.Var(wordsOf(&r.Tiers), "tier", "only these tiers; repeatable")
 	f.Var(wordsOf(&r.States), "state", "only these states: pending, confirmed, archived; repeatable")
 	f.Var(pairsOf(&r.Where), "where", "only those with this metadata, as KEY=VALUE; repeatable: all of it")
+	momentFlags(cmd, &r.AsOf, &r.KnownAt)
 	f.StringVar(&r.Standing, "standing", "", "current, superseded, expired, forgotten or any")
 	f.Var(dateOf(&r.Since), "since", "created from then on")
 	f.Var(dateOf(&r.Until), "until", "created before")
@@ -67,6 +70,7 @@ func (a *app) printMemories(memories []*memory.Memory, r memory.ListRequest) {
 	for _, m := range memories {
 		what := m.Level(memory.Abstract)
 		switch {
+		case !r.IsZero(): // what became of it came later
 		case !m.RetiredAt.IsZero():
 			what = "[forgotten] " + what
 		case m.SupersededBy != "":

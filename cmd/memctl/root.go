@@ -20,7 +20,7 @@ func newRootCommand(a *app) *cobra.Command {
 
 The file is --db, else the environment variable MEMCTL_DB, else mallard/mallard.db in your data folder. It is a DuckDB
 database that any analyst's tool can read. One process at a time may have it to write. If that one shares it, as memctl session watch does, recall,
-list, get, stats, sql, snapshot and conversation grep ask it; memctl snapshot makes a copy for other readers.
+list, get, history, stats, sql, snapshot and conversation grep ask it; memctl snapshot makes a copy for other readers.
 
 With --agent a command acts within the scopes of that agent; those that act on the whole file refuse it.
 
@@ -59,8 +59,8 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 		&cobra.Group{ID: "talk", Title: "Conversations:"},
 		&cobra.Group{ID: "file", Title: "The file:"},
 		&cobra.Group{ID: "ranking", Title: "Ranking and models:"})
-	add(root, "memory", newRememberCommand(a), newRecallCommand(a), newGetCommand(a), newListCommand(a), newUpdateCommand(a),
-		newForgetCommand(a), newSupersedeCommand(a), newTouchCommand(a), newMaintainCommand(a), newExtractCommand(a), newDraftsCommand(a), newTurnCommand(a),
+	add(root, "memory", newRememberCommand(a), newRecallCommand(a), newGetCommand(a), newListCommand(a), newHistoryCommand(a), newUpdateCommand(a),
+		newForgetCommand(a), newSupersedeCommand(a), newTouchCommand(a), newMaintainCommand(a), newExtractCommand(a), newDraftsCommand(a), newLineageCommand(a), newRetractCommand(a), newTurnCommand(a),
 		newAdmissionCommand(a))
 	add(root, "talk", newAppendCommand(a), newConversationCommand(a), newSessionCommand(a))
 	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newDoctorCommand(a), newRecoverCommand(a),

@@ -88,13 +88,16 @@ func TablesWith(t *testing.T, e *engine.Engine, word string) (places []string) {
 func Indexed(t *testing.T, e *engine.Engine) map[string][][]any {
 	t.Helper()
 	return map[string][][]any{
-		"documents": Rows(t, e, "SELECT * REPLACE (round(length, 3) AS length) FROM documents WHERE live ORDER BY doc_no"),
-		"forgotten": Rows(t, e, "SELECT * EXCLUDE (length) FROM documents WHERE NOT live ORDER BY doc_no"),
-		"postings":  Rows(t, e, "SELECT term, kind, doc_no, round(tf, 3) FROM postings JOIN terms USING (term_no) ORDER BY ALL"),
-		"totals":    Rows(t, e, "SELECT kind, documents, round(length, 3) FROM kind_stats ORDER BY kind"),
-		"vectors":   Rows(t, e, "SELECT doc_no, v::VARCHAR FROM vectors ORDER BY doc_no"),
-		"memories":  Rows(t, e, "SELECT * EXCLUDE (extra) FROM memories ORDER BY id"),
-		"messages":  Rows(t, e, "FROM messages ORDER BY id"),
+		"documents":    Rows(t, e, "SELECT * REPLACE (round(length, 3) AS length) FROM documents WHERE live ORDER BY doc_no"),
+		"forgotten":    Rows(t, e, "SELECT * EXCLUDE (length) FROM documents WHERE NOT live ORDER BY doc_no"),
+		"postings":     Rows(t, e, "SELECT term, kind, doc_no, round(tf, 3) FROM postings JOIN terms USING (term_no) ORDER BY ALL"),
+		"totals":       Rows(t, e, "SELECT kind, documents, round(length, 3) FROM kind_stats ORDER BY kind"),
+		"vectors":      Rows(t, e, "SELECT doc_no, v::VARCHAR FROM vectors ORDER BY doc_no"),
+		"past":         Rows(t, e, "SELECT * REPLACE (round(length, 3) AS length) FROM past_documents ORDER BY doc_no"),
+		"formerly":     Rows(t, e, "SELECT term, doc_no, round(tf, 3) FROM past_postings JOIN terms USING (term_no) ORDER BY ALL"),
+		"past vectors": Rows(t, e, "SELECT doc_no, v::VARCHAR FROM past_vectors WHERE model IN (SELECT n FROM models WHERE chosen) ORDER BY doc_no"),
+		"memories":     Rows(t, e, "SELECT * EXCLUDE (extra) FROM memories ORDER BY id"),
+		"messages":     Rows(t, e, "FROM messages ORDER BY id"),
 	}
 }
 

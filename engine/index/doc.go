@@ -1,7 +1,8 @@
 // Package index keeps what documents are found by: their words with postings and totals, their vectors and those of their passages, and their places in
 // the talk. A document is a memory, a message or a summary that can be recalled.
 //
-// It owns the tables documents, passages, terms, surfaces, postings, kind_stats, models and vectors_<n>, and the index of DuckDB's text extension. It is written
+// It owns the tables documents, passages, terms, surfaces, postings, kind_stats, models and vectors_<n>, and the index of DuckDB's text extension; what leaves the
+// present and may still be asked for is in past_documents, past_postings, past_passages and past_vectors, so that no recall of the present meets it. It is written
 // in the transaction that writes the rows: whoever keeps them calls InsertDocuments and its like, and gives a Source from which the index can be made
 // anew. Totals are those of the live documents at every commit; vectors may be missing, which Stats tells and RebuildIndex mends.
 //
@@ -29,6 +30,7 @@ type Index struct {
 	opts     setup.Options
 	Analyzer *text.Analyzer
 	sources  []Source
+	past     Past
 
 	// The writer's lock owns these.
 	Words    wordCache

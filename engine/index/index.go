@@ -64,6 +64,7 @@ type Use struct {
 	Importance, Confidence     float64
 	AccessCount                int32
 	TemporalType               string
+	Trust                      string
 }
 
 // Analyse takes the fields of a document apart. It needs no lock.

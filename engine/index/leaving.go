@@ -104,7 +104,7 @@ const (
 	timeFormat    = "2006-01-02T15:04:05.999999Z"
 )
 
-// nobodyWrites gives those of l that no live document has. Their terms have others: these documents are read until each was met or none is left.
+// nobodyWrites gives those of l that no document has, live or of the past. Their terms have others: these documents are read until each was met or none is left.
 func (ix *Index) nobodyWrites(ctx context.Context, c *duck.Conn, l Leaving) ([]string, error) {
 	left := map[string]int32{} // by its term
 	err := c.Each(ctx, "surfaces_known", func(rows *sql.Rows) error {
@@ -138,6 +138,9 @@ func (ix *Index) nobodyWrites(ctx context.Context, c *duck.Conn, l Leaving) ([]s
 				}
 			})
 		}
+	}
+	if err == nil {
+		err = ix.formerlyWritten(ctx, c, left)
 	}
 	return slices.Collect(maps.Keys(left)), err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
@@ -21,12 +22,20 @@ type RebuildRequest struct {
 	// goes by the old ones. What was broken off, also by a crash, goes on where it was. Default: only the documents that have no vector,
 	// where the model is the file's.
 	Vectors bool
+	// DropRetiredBefore gives up, for their space, what memories were known to be only until before it, and what they and memories forgotten before it were found
+	// by. Recall, Get, List and Export of an earlier moment find nothing of it then; History says how much it was. Default zero: nothing.
+	DropRetiredBefore time.Time
 }
 
 // Rebuilt says what was made.
 type Rebuilt struct {
 	Documents int `json:"documents"` // with their words
 	Vectors   int `json:"vectors"`
+	// Past are documents of former texts and of forgotten memories, PastVectors the vectors of these that were made, and Dropped the versions of memories that
+	// were given up.
+	Past        int `json:"past,omitempty"`
+	PastVectors int `json:"past_vectors,omitempty"`
+	Dropped     int `json:"dropped,omitempty"`
 	// FTS is whether the index of DuckDB's text extension was made too: where the file has one, and the engine the extension.
 	FTS bool `json:"fts"`
 }
@@ -39,9 +48,18 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 		return nil, fmt.Errorf("rebuild index: %w: vectors need Options.Embedder", fault.ErrNoEmbedder)
 	}
 	result := &Rebuilt{}
+	if !r.DropRetiredBefore.IsZero() {
+		var err error
+		if err = fault.CheckTime("drop_retired_before", r.DropRetiredBefore); err == nil {
+			result.Dropped, err = ix.past.Drop(ctx, r.DropRetiredBefore)
+		}
+		if err != nil {
+			return result, fmt.Errorf("rebuild index: %w", err)
+		}
+	}
 	err := ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) (err error) {
 		ix.Words.Forget()
-		if result.Documents, err = ix.RebuildWords(ctx, tx); err == nil {
+		if result.Documents, result.Past, err = ix.RebuildWords(ctx, tx); err == nil {
 			_, err = ix.file.DeleteSetting(ctx, tx, UndividedSetting)
 		}
 		return err
@@ -50,29 +68,29 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 		result.FTS, err = ix.rebuildFTS(ctx, "rebuild index")
 	}
 	if err == nil && r.Vectors {
-		result.Vectors, err = ix.replaceVectors(ctx)
+		result.Vectors, result.PastVectors, err = ix.replaceVectors(ctx)
 	}
 	if err != nil || !ix.Embedding() {
 		return result, err
 	}
-	made, err := ix.EmbedMissing(ctx)
-	result.Vectors += made
+	made, past, err := ix.EmbedMissing(ctx)
+	result.Vectors, result.PastVectors = result.Vectors+made, result.PastVectors+past
 	return result, err
 }
 
-// RebuildWords makes documents, terms, surfaces, postings, passages and totals anew. Passages that are not as they were lose their vectors.
-func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, err error) {
+// RebuildWords makes documents, terms, surfaces, postings, passages and totals anew, those of the past as well. Passages that are not as they were lose their vectors.
+func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done, past int, err error) {
 	ix.NoteAll()
 	if err := ix.unmarkFTS(ctx, tx); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := tx.ExecDDL(ctx, sqlfiles.Query("index_begin")); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var batch []*Document
 	seen := map[wordHash]bool{}
 	flush := func() error {
-		err := errors.Join(tx.AppendTemp("rebuilt_documents", documentRows(batch)...), appendPassages(tx.Conn, batch), appendWords(tx.Conn, batch, seen))
+		err := errors.Join(tx.AppendTemp("rebuilt_documents", documentRows(batch)...), appendPassages(tx.Conn, "rebuilt_passages", batch), appendWords(tx.Conn, "rebuilt_postings", batch, seen))
 		if len(seen) > maxWords {
 			clear(seen)
 		}
@@ -90,16 +108,21 @@ func (ix *Index) RebuildWords(ctx context.Context, tx *duck.Write) (done int, er
 		err = flush()
 	}
 	if err != nil {
-		return done, err
+		return done, past, err
 	}
-	if err := tx.ExecDDL(ctx, sqlfiles.Query("index_replace")); err != nil {
-		return done, err
+	if past, err = ix.rebuildPast(ctx, tx, seen); err != nil {
+		return done, past, err
 	}
-	return done, ix.inVectors(ctx, tx, "vectors_leftover")
+	for _, query := range []string{"index_replace", "past_replace", "past_vectors_leftover"} {
+		if err := tx.ExecDDL(ctx, sqlfiles.Query(query)); err != nil {
+			return done, past, err
+		}
+	}
+	return done, past, ix.inVectors(ctx, tx, "vectors_leftover")
 }
 
-// appendPassages adds the passages of documents to the table of a rebuild.
-func appendPassages(c *duck.Conn, docs []*Document) error {
+// appendPassages adds the passages of documents to a table of a rebuild.
+func appendPassages(c *duck.Conn, table string, docs []*Document) error {
 	var rows [][]driver.Value
 	for _, d := range docs {
 		for _, p := range d.Passages {
@@ -108,11 +131,11 @@ func appendPassages(c *duck.Conn, docs []*Document) error {
 			}
 		}
 	}
-	return c.AppendTemp("rebuilt_passages", rows...)
+	return c.AppendTemp(table, rows...)
 }
 
-// appendWords adds the words of documents to the tables of a rebuild; those that are seen are there already.
-func appendWords(c *duck.Conn, docs []*Document, seen map[wordHash]bool) error {
+// appendWords adds the words of documents to the tables of a rebuild, with postings in the one that is named; words that are seen are there already.
+func appendWords(c *duck.Conn, table string, docs []*Document, seen map[wordHash]bool) error {
 	var terms, surfaces, postings [][]driver.Value
 	for _, d := range docs {
 		if d.Retired {
@@ -138,7 +161,7 @@ func appendWords(c *duck.Conn, docs []*Document, seen map[wordHash]bool) error {
 	for _, row := range surfaces {
 		seen[^wordHash(row[1].(uint64))] = true
 	}
-	return errors.Join(c.AppendTemp("rebuilt_terms", terms...), c.AppendTemp("rebuilt_surfaces", surfaces...), c.AppendTemp("rebuilt_postings", postings...))
+	return errors.Join(c.AppendTemp("rebuilt_terms", terms...), c.AppendTemp("rebuilt_surfaces", surfaces...), c.AppendTemp(table, postings...))
 }
 
 // Source is where documents of one kind come from: the room that keeps what they are made of.

@@ -37,11 +37,11 @@ func TestRebuildMakesTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		vectors := 0
+		vectors, past := 0, 0
 		if r.Vectors {
-			vectors = len(want["vectors"])
+			vectors, past = len(want["vectors"]), len(want["past vectors"])
 		}
-		enginetest.Equal(t, fmt.Sprintf("rebuild %d", i), &index.Rebuilt{Documents: len(want["documents"]) + len(want["forgotten"]), Vectors: vectors}, built)
+		enginetest.Equal(t, fmt.Sprintf("rebuild %d", i), &index.Rebuilt{Documents: len(want["documents"]) + len(want["forgotten"]), Vectors: vectors, Past: len(want["past"]), PastVectors: past}, built)
 		enginetest.Equal(t, fmt.Sprintf("content after rebuild %d", i), want, enginetest.Indexed(t, e))
 		enginetest.Check(t, e)
 		if !clustered(t, e) {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -15,19 +16,22 @@ import (
 
 // replaceVectors embeds every document anew, with the options' model, into a table beside the old one, and lets it take that one's place. What
 // was written meanwhile and is missing there is for EmbedMissing.
-func (ix *Index) replaceVectors(ctx context.Context) (done int, err error) {
+func (ix *Index) replaceVectors(ctx context.Context) (done, past int, err error) {
 	var m Model
 	err = ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) (err error) {
 		m, err = ix.beginNext(ctx, tx)
 		return err
 	}, func() { ix.adopt(ix.Chosen, m) })
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if done, err = ix.fill(ctx, m, m.Table()); err != nil && !errors.Is(err, fault.ErrBadVector) {
-		return done, err
+		return done, 0, err
 	}
-	return done, ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) error { return ix.chooseNext(ctx, tx, m) }, func() {
+	if past, err = ix.fillPast(ctx, m); err != nil && !errors.Is(err, fault.ErrBadVector) {
+		return done, past, err
+	}
+	return done, past, ix.file.WriteThen(ctx, "rebuild index", func(tx *duck.Write) error { return ix.chooseNext(ctx, tx, m) }, func() {
 		if ix.next == m {
 			ix.adopt(m, Model{})
 		}
@@ -68,12 +72,17 @@ func (ix *Index) chooseNext(ctx context.Context, tx *duck.Write, m Model) error 
 	return err
 }
 
-// EmbedMissing gives a vector of the file's model to every live document, and every passage of such, that has none.
-func (ix *Index) EmbedMissing(ctx context.Context) (done int, err error) {
+// EmbedMissing gives a vector of the file's model to every document, live or of the past, and every passage of such, that has none.
+func (ix *Index) EmbedMissing(ctx context.Context) (done, past int, err error) {
 	ix.models.RLock()
 	m := ix.Chosen
 	ix.models.RUnlock()
-	return ix.fill(ctx, m, "vectors")
+	done, err = ix.fill(ctx, m, "vectors")
+	if err != nil && !errors.Is(err, fault.ErrBadVector) {
+		return done, 0, err
+	}
+	past, failed := ix.fillPast(ctx, m)
+	return done, past, cmp.Or(err, failed)
 }
 
 // fill gives a vector of m, which is the options' model, to every live document, and every passage of such, that has none in a table. The model thinks without any lock;
@@ -125,6 +134,14 @@ type unembedded struct {
 	start, length int32 // of a passage; a document has the length -1
 }
 
+// of gives what is embedded of it, of all that is embedded of its document.
+func (u unembedded) of(embedded string) string {
+	if u.length < 0 {
+		return embedded
+	}
+	return embedded[min(int(u.start), len(embedded)):min(int(u.start+u.length), len(embedded))]
+}
+
 // missing gives the next documents and passages without a vector in a table, and the texts to embed.
 func (ix *Index) missing(ctx context.Context, table string, after int32) (all []unembedded, texts []string, err error) {
 	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
@@ -154,9 +171,7 @@ func (ix *Index) embeddedTexts(ctx context.Context, c *duck.Conn, all []unembedd
 	err := ix.eachOwner(ctx, c, owners, func(id string, _ []Field, embedded string) { byID[id] = embedded })
 	texts := make([]string, len(all))
 	for i, u := range all {
-		if texts[i] = byID[u.owner]; u.length >= 0 {
-			texts[i] = texts[i][min(int(u.start), len(texts[i])):min(int(u.start+u.length), len(texts[i]))]
-		}
+		texts[i] = u.of(byID[u.owner])
 	}
 	return texts, err
 }

@@ -110,7 +110,7 @@ func (d *Document) resident() resident.Document {
 		SessionNo: d.Stand.SessionNo, Place: d.Stand.Place, CreatedAt: micros(d.CreatedAt), ValidFrom: micros(d.ValidFrom), InvalidatedAt: micros(d.InvalidatedAt),
 		Length: d.Words.length, Tells: d.tells, Wishes: d.states(), Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden,
 		Characters: d.characters, Noise: d.noise, Use: resident.Use{ValidUntil: micros(d.Use.ValidUntil), LastAccessedAt: micros(d.Use.LastAccessedAt),
-			Importance: d.Use.Importance, Confidence: d.Use.Confidence, AccessCount: d.Use.AccessCount, TemporalType: d.Use.TemporalType}}
+			Importance: d.Use.Importance, Confidence: d.Use.Confidence, AccessCount: d.Use.AccessCount, TemporalType: d.Use.TemporalType, Trust: d.Use.Trust}}
 }
 
 // micros is a time as the resident index has it; the zero time is none.

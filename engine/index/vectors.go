@@ -116,6 +116,9 @@ func (m Model) drop(ctx context.Context, tx *duck.Write) error {
 	if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(m.N)); err != nil {
 		return err
 	}
+	if _, err := tx.Exec(ctx, "past_vectors_drop", sql.Named("n", m.N)); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, "model_delete", sql.Named("n", m.N))
 	return err
 }

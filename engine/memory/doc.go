@@ -1,7 +1,7 @@
 // Package memory keeps statements: what an agent remembers, as what, for whom and for how long.
 //
-// It owns the tables memories and memory_relations. Superseding keeps the older memory with an end, forgetting keeps the row, and only a purge removes
-// one; Update alone writes over a text. A memory that is remembered with a fact key ends those of its scope that have it. The row, its document and
+// It owns the tables memories and memory_relations, and memory_versions and dropped_versions, which have what memories were. Superseding keeps the older
+// memory with an end, forgetting keeps the row, an edit keeps the row as it was, and only a purge removes one. A memory that is remembered with a fact key ends those of its scope that have it. The row, its document and
 // what it ends are written in one transaction.
 //
 // It asks duck for transactions, index for words, vectors and numbers, and scope what an agent may do; interchange reads the files of others for it. A draft
@@ -41,5 +41,6 @@ func (ms *Store) OnPurge(gone func(ctx context.Context, tx *duck.Write, id strin
 func New(file *duck.File, x *index.Index, scopes *scope.Registry, o setup.Options) *Store {
 	ms := &Store{file: file, index: x, scopes: scopes, opts: o}
 	x.AddSource(memorySource(ms))
+	x.SetPast(ms.past())
 	return ms
 }

@@ -18,7 +18,8 @@ type ForgetRequest struct {
 	Reason string // kept with the memory
 }
 
-// Forget takes a memory out of recall and keeps its row, with the time and the reason. Forgetting twice is ErrNotFound.
+// Forget takes a memory out of recall and keeps its row, with the time and the reason; as of an earlier moment it is recalled as before. Forgetting twice is
+// ErrNotFound.
 func (ms *Store) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err error) {
 	if err := fault.CheckText("reason", r.Reason); err != nil {
 		return nil, fmt.Errorf("forget: %w", err)
@@ -31,7 +32,8 @@ func (ms *Store) Forget(ctx context.Context, r ForgetRequest) (m *Memory, err er
 		if !m.RetiredAt.IsZero() {
 			return fmt.Errorf("%w: memory %s was forgotten before", fault.ErrNotFound, m.ID)
 		}
-		m.RetiredAt, m.UpdatedAt, m.RetiredReason = ms.file.Now(), ms.file.Now(), r.Reason
+		now := ms.file.Now()
+		m.RetiredAt, m.UpdatedAt, m.RetiredReason = now, now, r.Reason
 		d := &index.Document{Kind: kinds.Memory}
 		ms.describe(d, m, docNo)
 		return ms.rewrite(ctx, tx, m, d)
@@ -45,7 +47,7 @@ type PurgeRequest struct {
 	Agent string // empty: an internal caller
 }
 
-// Purge removes a memory for good: its row, its index with the words that no other document has, and what other memories say of it. Its bytes may stay
+// Purge removes a memory for good: its row and all its versions, their index with the words that no other document has, and what other memories say of it. Its bytes may stay
 // in the file until their room is used again; Shred leaves none.
 func (ms *Store) Purge(ctx context.Context, r PurgeRequest) (m *Memory, err error) {
 	err = ms.file.Write(ctx, "purge", func(tx *duck.Write) error {
@@ -56,7 +58,11 @@ func (ms *Store) Purge(ctx context.Context, r PurgeRequest) (m *Memory, err erro
 		if err := ms.index.DeleteDocument(ctx, tx, kinds.Memory, docNo); err != nil {
 			return err
 		}
-		for _, query := range []string{"memory_delete", "relations_delete", "relations_to", "relations_to_delete"} {
+		leaving := index.Leaving(ms.index.Analyse(m.fields()).Surfaces)
+		if err := ms.purgeVersions(ctx, tx, m, docNo, leaving); err != nil {
+			return err
+		}
+		for _, query := range []string{"memory_delete", "relations_delete", "relations_to", "relations_to_delete", "memory_sources_purge"} {
 			if _, err := tx.Exec(ctx, query, sql.Named("id", m.ID)); err != nil {
 				return err
 			}
@@ -66,7 +72,7 @@ func (ms *Store) Purge(ctx context.Context, r PurgeRequest) (m *Memory, err erro
 				return err
 			}
 		}
-		return ms.index.SweepWords(ctx, tx, ms.index.Analyse(m.fields()).Surfaces)
+		return ms.index.SweepWords(ctx, tx, leaving)
 	})
 	return m, err
 }

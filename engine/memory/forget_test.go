@@ -51,7 +51,7 @@ func TestForget(t *testing.T) {
 		}
 	}
 	question.AsOf = enginetest.Noon
-	if diff := cmp.Diff([]string{other.ID}, enginetest.RecallIDs(t, e, question)); diff != "" {
+	if diff := cmp.Diff([]string{tea.ID, other.ID}, enginetest.RecallIDs(t, e, question)); diff != "" {
 		t.Errorf("recall as of the time before (-want +got):\n%s", diff)
 	}
 	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: tea.ID}); !errors.Is(err, engine.ErrNotFound) || !strings.Contains(err.Error(), "forgotten before") {

@@ -29,12 +29,16 @@ func Levels() []Level { return []Level{Abstract, Overview, Full} }
 type GetRequest struct {
 	ID    string // whole, or its unique ending of six characters or more
 	Agent string // empty: an internal caller
+	Moment
 }
 
-// Get gives one memory, forgotten or not. Errors: ErrNotFound, ErrAmbiguous; a memory in a scope that the agent may not read
-// is not found.
+// Get gives one memory, forgotten or not; with AsOf or KnownAt as it was then, if it was known and true. Errors: ErrNotFound, ErrAmbiguous; a memory in a scope
+// that the agent may not read is not found.
 func (ms *Store) Get(ctx context.Context, r GetRequest) (m *Memory, err error) {
-	err = ms.file.Read(ctx, "get", func(c *duck.Conn) error {
+	if err := r.Validate(); err != nil {
+		return nil, fmt.Errorf("get: %w", err)
+	}
+	err = ms.at(ctx, "get", r.Moment, func(c *duck.Conn) error {
 		m, _, err = ms.find(ctx, c, r.ID, r.Agent)
 		return err
 	})
@@ -98,14 +102,15 @@ type ListRequest struct {
 	Tiers      []Tier
 	States     []State
 	Where      map[string]string // metadata that it has, all of it, as in recall.Query
-	// Standing is current, superseded, expired, forgotten or any; default all but forgotten.
+	// Standing is current, superseded, expired, forgotten or any; default all but forgotten. Not with a Moment, of which there is only what was true.
 	Standing     string
 	Since, Until time.Time // of CreatedAt: from Since, before Until
 	Limit        int       // 1 to 100,000; default 20
 	Offset       int
+	Moment
 }
 
-// List gives memories, newest first.
+// List gives memories, newest first; with AsOf or KnownAt those that were true and known then, as they were.
 func (ms *Store) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
 	if r.Limit == 0 {
 		r.Limit = 20
@@ -115,8 +120,11 @@ func (ms *Store) List(ctx context.Context, r ListRequest) ([]*Memory, error) {
 	}
 	scopes, _ := ms.scopes.Now().ForReading(r.Agent, r.Scopes)
 	pointers, values := Where(r.Where)
+	if !r.IsZero() {
+		r.Standing = "any" // of those of the moment, forgotten since or not
+	}
 	var all []*Memory
-	err := ms.file.Read(ctx, "list", func(c *duck.Conn) error {
+	err := ms.at(ctx, "list", r.Moment, func(c *duck.Conn) error {
 		return c.Each(ctx, "memory_list", func(rows *sql.Rows) error {
 			m, _, err := scanMemory(rows)
 			all = append(all, m)
@@ -139,5 +147,8 @@ func (r ListRequest) validate() error {
 	if err := fault.Member("standing", cmp.Or(r.Standing, "any"), []string{"current", "superseded", "expired", "forgotten", "any"}); err != nil {
 		return err
 	}
-	return cmp.Or(fault.CheckTexts("scopes", r.Scopes), fault.Members("categories", r.Categories, Categories()), fault.Members("tiers", r.Tiers, Tiers()), fault.Members("states", r.States, States()), CheckWhere(r.Where))
+	if r.Standing != "" && !r.IsZero() {
+		return fault.Invalid("standing", r.Standing, "nothing with as_of or known_at, which give what was true")
+	}
+	return cmp.Or(r.Validate(), fault.CheckTexts("scopes", r.Scopes), fault.Members("categories", r.Categories, Categories()), fault.Members("tiers", r.Tiers, Tiers()), fault.Members("states", r.States, States()), CheckWhere(r.Where))
 }

@@ -176,6 +176,8 @@ var memoryKeys = map[string]func(*Memory, any) (allowed string){
 	"canonical_id":          textKey(func(m *Memory) *string { return &m.CanonicalID }),
 	"relations":             relationsKey,
 	"source":                wordKey(Sources(), func(m *Memory) *string { return &m.Source }),
+	"trust":                 wordKey(Trusts(), func(m *Memory) *Trust { return &m.Trust }),
+	"retracted_by":          leftOut, // a retraction of another file
 	"source_session":        textKey(func(m *Memory) *string { return &m.SourceSession }),
 	"access_count":          countKey(func(m *Memory) *int { return &m.AccessCount }),
 	"last_accessed_at":      timeKey(func(m *Memory) *time.Time { return &m.LastAccessedAt }),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
 )
 
 // Merge is memories that said the same and became one.
@@ -139,6 +140,7 @@ func (ms *Store) proposeUnions(ctx context.Context, unions []*union) error {
 			if err := u.proposal.Supersede(old.ID); err != nil {
 				return err
 			}
+			u.proposal.From(Source{How: Merged, Kind: kinds.Memory, ID: old.ID})
 		}
 	}
 	return nil
@@ -178,13 +180,16 @@ func (ms *Store) acceptUnions(ctx context.Context, tx *duck.Write, unions []*uni
 			into, ended = u.proposal.Memory().ID, u.members
 		}
 		for _, old := range ended {
-			edits = append(edits, Edit{old.ID, func(m *Memory) {
+			edits = append(edits, Edit{ID: old.ID, Change: func(m *Memory) {
 				m.CanonicalID = into
 				if u.proposal == nil {
 					m.InvalidatedAt = latest(ms.file.Now(), m.ValidFrom)
 					m.Relations = append(m.Relations, Relation{"duplicate_of", into})
 				}
 			}})
+			if u.proposal == nil { // what the duplicate came from says it too
+				edits = append(edits, Edit{ID: into, Change: func(*Memory) {}, Sources: []Source{{How: Merged, Kind: kinds.Memory, ID: old.ID}}})
+			}
 		}
 	}
 	if err := ms.Accept(ctx, tx, proposals, edits); err != nil {

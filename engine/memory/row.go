@@ -63,6 +63,8 @@ var columns = []column{
 	asJSON("sources", func(m *Memory) any { return &m.Sources }, func(m *Memory) bool { return len(m.Sources) == 0 }),
 	asJSON("history", func(m *Memory) any { return &m.History }, func(m *Memory) bool { return len(m.History) == 0 }),
 	asJSON("extra", func(m *Memory) any { return &m.Extra }, func(m *Memory) bool { return len(m.Extra) == 0 }),
+	text("trust", func(m *Memory) *Trust { return &m.Trust }),
+	text("retracted_by", func(m *Memory) *string { return &m.RetractedBy }),
 }
 
 // text is NULL where it is empty.

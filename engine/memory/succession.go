@@ -55,7 +55,7 @@ func (ms *Store) settle(ctx context.Context, tx *duck.Write, drafts []*draft) er
 		if err := older.unclaim(); err != nil {
 			return err
 		}
-		if err := updateMemory(ctx, tx, older, docNo); err != nil {
+		if err := ms.updateMemory(ctx, tx, older, docNo); err != nil {
 			return err
 		}
 	}

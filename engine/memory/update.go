@@ -27,6 +27,7 @@ type UpdateRequest struct {
 	Tier             *Tier
 	State            *State
 	Layer            *Layer
+	Trust            *Trust
 	Importance       *float64 // also sets Confidence, unless that is given too
 	Confidence       *float64
 	ValidUntil       *time.Time // zero: never expires
@@ -67,6 +68,7 @@ func (ms *Store) change(m *Memory, r UpdateRequest) (err error) {
 	set(&m.Tier, r.Tier)
 	set(&m.State, r.State)
 	set(&m.Layer, r.Layer)
+	set(&m.Trust, r.Trust)
 	set(&m.Importance, r.Importance)
 	set(&m.Confidence, r.Importance)
 	set(&m.Confidence, r.Confidence)
@@ -138,10 +140,11 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 			if moved = !reflect.DeepEqual(now, was); moved {
 				return nil
 			}
+			m.UpdatedAt = ms.file.Now() // the model may have thought for long
 			if reworded {
-				return ms.rewrite(ctx, tx, &m, d)
+				return ms.rewriteFrom(ctx, tx, now, &m, d)
 			}
-			if err := updateMemory(ctx, tx, &m, d.No); err != nil {
+			if err := ms.replace(ctx, tx, now, &m, d.No); err != nil {
 				return err
 			}
 			return ms.index.UpdateDocument(ctx, tx, d)
@@ -152,12 +155,21 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 	}
 }
 
-// rewrite stores a changed memory and its index.
+// rewrite stores a changed memory and its index, and keeps what its text was found by.
 func (ms *Store) rewrite(ctx context.Context, tx *duck.Write, m *Memory, d *index.Document) error {
-	if err := updateMemory(ctx, tx, m, d.No); err != nil {
+	was, _, err := MemoryByID(ctx, tx.Conn, m.ID)
+	if err != nil {
 		return err
 	}
-	if err := ms.index.RemoveIndex(ctx, tx, kinds.Memory, d.No); err != nil {
+	return ms.rewriteFrom(ctx, tx, was, m, d)
+}
+
+// rewriteFrom is rewrite of what is known to be in the file.
+func (ms *Store) rewriteFrom(ctx context.Context, tx *duck.Write, was, m *Memory, d *index.Document) error {
+	if err := ms.replace(ctx, tx, was, m, d.No); err != nil {
+		return err
+	}
+	if err := ms.keepText(ctx, tx, m, d.No); err != nil {
 		return err
 	}
 	if err := ms.index.UpdateDocument(ctx, tx, d); err != nil || d.Retired {
@@ -166,9 +178,21 @@ func (ms *Store) rewrite(ctx context.Context, tx *duck.Write, m *Memory, d *inde
 	return ms.index.InsertIndex(ctx, tx, []*index.Document{d})
 }
 
-// updateMemory writes a memory's row and its relations. The row is written anew: DuckDB 1.5.5 loses, when it replays its log after a crash, an
+// updateMemory keeps a memory's row as it was, and writes it and its relations as they are now. The row is written anew: DuckDB 1.5.5 loses, when it replays its log after a crash, an
 // UPDATE that gives a compressed text a value where it had none (docs/decisions/0012).
-func updateMemory(ctx context.Context, tx *duck.Write, m *Memory, docNo int32) error {
+func (ms *Store) updateMemory(ctx context.Context, tx *duck.Write, m *Memory, docNo int32) error {
+	was, _, err := MemoryByID(ctx, tx.Conn, m.ID)
+	if err != nil {
+		return err
+	}
+	return ms.replace(ctx, tx, was, m, docNo)
+}
+
+// replace is updateMemory of what is known to be in the file.
+func (ms *Store) replace(ctx context.Context, tx *duck.Write, was, m *Memory, docNo int32) error {
+	if err := ms.keepVersion(ctx, tx, was, m); err != nil {
+		return err
+	}
 	row, err := m.row(docNo)
 	if err != nil {
 		return err

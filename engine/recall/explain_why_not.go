@@ -193,6 +193,12 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 			for _, key := range slices.Sorted(maps.Keys(q.Where)) {
 				asked = append(asked, key+"="+q.Where[key])
 			}
+			if q.Sources != nil {
+				asked = append(asked, "source "+cmp.Or(strings.Join(q.Sources, " or "), "none"))
+			}
+			if q.Trust != nil {
+				asked = append(asked, "trust "+cmp.Or(strings.Join(texts(q.Trust), " or "), "none"))
+			}
 			if len(asked) > 0 {
 				parts = append(parts, fmt.Sprintf("Its metadata has not all that was asked: %s.", strings.Join(asked, ", ")))
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine/memory"
 )
 
-// mark finds the documents that have the tags of the question and the metadata asked, where there are any. Both are looked up in the file, once,
+// mark finds the documents that have the tags of the question and the metadata, sources and trust asked, where there are any. Both are looked up in the file, once,
 // whoever finds the candidates.
 func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
 	if len(r.tags) > 0 && r.tagged == nil {
@@ -20,11 +20,12 @@ func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
 			return err
 		}
 	}
-	if q := r.query; (len(q.Where) > 0 || q.apart()) && r.described == nil {
+	if q := r.query; q.describes() && r.described == nil {
 		start := time.Now()
 		pointers, values := memory.Where(q.Where)
 		states, layers := q.standing()
 		described, err := duck.Column[int32](ctx, c, "recall_described", sql.Named("pointers", append([]string{}, pointers...)), sql.Named("values", append([]string{}, values...)),
+			sql.Named("sources", duck.ListArg(q.Sources)), sql.Named("trust", duck.ListArg(q.Trust)),
 			sql.Named("states", duck.ListArg(states)), sql.Named("layers", duck.ListArg(layers)))
 		if r.described = append([]int32{}, described...); err != nil {
 			return err
@@ -32,6 +33,11 @@ func (r *recall) mark(ctx context.Context, c *duck.Conn) error {
 		r.result.Trace.Stages = append(r.result.Trace.Stages, Stage{Name: "metadata", After: len(r.described), Duration: time.Since(start)})
 	}
 	return nil
+}
+
+// describes reports whether what is known of memories in the file restricts a recall: metadata, their source, their trust, their state and layer.
+func (q *Query) describes() bool {
+	return len(q.Where) > 0 || q.Sources != nil || q.Trust != nil || q.apart()
 }
 
 // marked gives the documents that mark found, ascending; nil: neither tags nor metadata are asked.

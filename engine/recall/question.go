@@ -66,7 +66,7 @@ func (r *recall) settle() (goOn bool, err error) {
 	if err := duck.CheckClock(rc.file.Now()); err != nil {
 		return false, err
 	}
-	r.at = duck.OrTime(duck.UTC(q.AsOf), rc.file.Now())
+	r.at = q.moment().True(rc.file.Now())
 	r.question = rc.understand(q.lexicalText())
 	trace := &r.result.Trace
 	trace.LexicalQuery, trace.Terms, trace.Tags = q.lexicalText(), r.question.terms, r.tags
@@ -352,7 +352,7 @@ func (r *recall) askFile(ctx context.Context, c *duck.Conn) error {
 		if notice != "" {
 			r.notice("%s", notice)
 		}
-		if ready {
+		if ready && !r.result.Trace.Past { // that index is of the present
 			if err := askFTS(ctx, c, r.query.Kinds); err != nil {
 				return err
 			}
@@ -379,7 +379,7 @@ func scanFound(rows *sql.Rows, f *resident.Found) error {
 	var accesses sql.NullInt32
 	err := rows.Scan(&f.No, &f.SessionNo, &f.Place, duck.TextOf(&f.Conversation), duck.TextOf(&f.Speaker), duck.TextOf(&f.Role), &f.Wishes, &f.Asks, &f.EndsAsking, &f.Tells, &f.Kind, duck.TextOf(&f.Tier),
 		&times[0].is, &times[1].is, &times[2].is, &f.Characters, &f.Noise,
-		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType),
+		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType), duck.TextOf(&f.Use.Trust),
 		&numbers[0].is, &numbers[1].is, &numbers[2].is, &numbers[3].is, &f.ByPassage)
 	for _, t := range times {
 		if *t.into = t.is.Int64; !t.is.Valid {

@@ -17,7 +17,12 @@ func (r *recall) gather(ctx context.Context, c *duck.Conn) (err error) {
 	r.step = "gather"
 	start := time.Now()
 	r.question.relate(r)
-	if r.result.Trace.Resident, err = r.gatherResident(ctx, c); err == nil && !r.result.Trace.Resident {
+	if r.result.Trace.Past, err = r.query.moment().Formerly(ctx, c); err != nil {
+		return err
+	}
+	if r.result.Trace.Past {
+		err = r.gatherPast(ctx, c)
+	} else if r.result.Trace.Resident, err = r.gatherResident(ctx, c); err == nil && !r.result.Trace.Resident {
 		err = r.gatherFile(ctx, c)
 	}
 	r.result.Trace.gathered(r.found, time.Since(start))
@@ -65,6 +70,7 @@ var rankedColumns = map[string]func(*Candidate) any{
 	"reranked":            func(v *Candidate) any { return &v.Reranked },
 	"recency":             func(v *Candidate) any { return &v.Recency },
 	"importance_weighted": func(v *Candidate) any { return &v.Importance },
+	"trusted":             func(v *Candidate) any { return &v.Trusted },
 	"length_normed":       func(v *Candidate) any { return &v.LengthNorm },
 	"composite":           func(v *Candidate) any { return &v.Composite },
 	"decayed":             func(v *Candidate) any { return &v.Decayed },

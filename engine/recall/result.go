@@ -79,6 +79,7 @@ type Candidate struct {
 	Reranked      float64  `json:"reranked"`
 	Recency       float64  `json:"recency"`
 	Importance    float64  `json:"importance"`
+	Trusted       float64  `json:"trusted"` // after the weight trust
 	LengthNorm    float64  `json:"length_norm"`
 	Composite     *float64 `json:"composite,omitempty"` // of the decay engine
 	Decayed       float64  `json:"decayed"`             // the final score

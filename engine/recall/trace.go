@@ -17,6 +17,7 @@ type Trace struct {
 	Tags         []string       `json:"tags,omitempty"`
 	Dates        []dates.Period `json:"dates,omitempty"`    // that the query names
 	Resident     bool           `json:"resident,omitempty"` // the resident index found the candidates, not the file
+	Past         bool           `json:"past,omitempty"`     // texts or memories took part that are not of the present; these are in the file alone
 	Stages       []Stage        `json:"stages"`
 	Drops        []Drop         `json:"drops"` // largest first
 	Duration     time.Duration  `json:"duration_ns"`
@@ -55,6 +56,7 @@ var rankStages = []struct {
 	{"rerank", func(c *Candidate) float64 { return c.Reranked }},
 	{"recency", func(c *Candidate) float64 { return c.Recency }},
 	{"importance", func(c *Candidate) float64 { return c.Importance }},
+	{"trust", func(c *Candidate) float64 { return c.Trusted }},
 	{"length_norm", func(c *Candidate) float64 { return c.LengthNorm }},
 	{"decay", func(c *Candidate) float64 { return c.Decayed }},
 	{"hard_min_score", func(c *Candidate) float64 { return c.Decayed }},

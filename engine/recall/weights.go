@@ -50,6 +50,7 @@ type Weights struct {
 	Recency        float64 `json:"recency"`
 	RecencyDays    float64 `json:"recency_days"`
 	Importance     bool    `json:"importance"`
+	Trust          float64 `json:"trust"`
 	LengthAnchor   float64 `json:"length_anchor"`
 	LifeDays       float64 `json:"life_days"`
 	Reinforcement  float64 `json:"reinforcement"`
@@ -146,7 +147,7 @@ func (w Weights) validate() error {
 		{"date", w.Date, 0, 1}, {"date_days", w.DateDays, 0.1, 3650}, {"speaker", w.Speaker, 0, 1},
 		{"reply", w.Reply, 0, 1}, {"answered", w.Answered, 0, 1}, {"tells", w.Tells, 0, 1}, {"wish", w.Wish, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"passage", w.Passage, 0, 1}, {"lexical", w.Lexical, 0, 1},
 		{"chance", w.Chance, 0, 2}, {"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
-		{"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
+		{"trust", w.Trust, 0, 1}, {"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
 		{"max_life", w.MaxLife, 1, 10}, {"hard_min_score", w.HardMinScore, 0, 1}, {"diversity", w.Diversity, 0, 1},
 		{"exact_from", w.ExactFrom, 0, 1}, {"exact_share", w.ExactShare, 0, 1}, {"modulation", w.Modulation, 0, 10},
 		{"recency_part", w.RecencyPart, 0, 1}, {"frequency_part", w.FrequencyPart, 0, 1}, {"intrinsic_part", w.IntrinsicPart, 0, 1},

@@ -18,7 +18,7 @@ const (
 )
 
 // remade are the tables that are not copied: the index is made anew from the rows, and the record of migrations by these.
-var remade = []string{"documents", "terms", "surfaces", "postings", "kind_stats", "migrations"}
+var remade = []string{"documents", "terms", "surfaces", "postings", "kind_stats", "past_documents", "past_postings", "migrations"}
 
 // rowRange is a run of rows of a table.
 type rowRange struct {

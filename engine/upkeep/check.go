@@ -36,6 +36,8 @@ var checks = [...]struct {
 	{"check_posted_words", []string{"postings"}},
 	{"check_totals", []string{"documents", "kind_stats"}},
 	{"check_vectors", nil},
+	{"check_versions", []string{"memory_versions", "dropped_versions"}},
+	{"check_past", []string{"past_documents", "past_postings", "past_passages", "past_vectors"}},
 	{"check_sequences", []string{"conversations"}},
 	{"check_conversations", []string{"conversations", "compaction_debts", "compactions", "cursors"}},
 	{"check_context", []string{"messages", "context_items"}},
@@ -44,6 +46,7 @@ var checks = [...]struct {
 	{"check_circles", []string{"summaries", "summary_sources"}},
 	{"check_contents", []string{"messages", "parts", "large_files", "payloads"}},
 	{"check_extraction", []string{"drafts", "admissions", "extraction_cursors"}},
+	{"check_lineage", []string{"memory_sources", "retractions", "retraction_effects"}},
 }
 
 // Check proves the file's integrity. It reads all that is stored: every block in use against its checksum, the log as far as it is acknowledged, every

@@ -202,6 +202,8 @@ var rowRepairs = [...]struct {
 	{"summaries counted", compact.CountCondensed, compact.MostDeep},
 	{"context items", conversation.MendContexts, 1},
 	{"memories superseded", changedBy("doctor_superseded"), 1},
+	{"retractions", changedBy("doctor_retractions"), 1},
+	{"versions", changedBy("doctor_versions"), 8},
 }
 
 // changedBy gives what runs the statements of a name, and tells how many rows they changed.
@@ -312,8 +314,8 @@ func (u *Upkeep) repairIndex(ctx context.Context, d *Diagnosis) error {
 		return err
 	}
 	made, err := u.index.RebuildIndex(ctx, index.RebuildRequest{})
-	d.note("documents indexed", int64(made.Documents))
-	d.note("vectors made", int64(made.Vectors))
+	d.note("documents indexed", int64(made.Documents+made.Past))
+	d.note("vectors made", int64(made.Vectors+made.PastVectors))
 	return err
 }
 
@@ -328,8 +330,8 @@ func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
 	if err != nil || !u.index.Embedding() {
 		return err
 	}
-	made, err := u.index.EmbedMissing(ctx)
-	d.note("vectors made", int64(made))
+	made, past, err := u.index.EmbedMissing(ctx)
+	d.note("vectors made", int64(made+past))
 	return err
 }
 

@@ -68,6 +68,17 @@ var explanations = [...]explained{
 	{"superseded by a memory that does not say so", "what replaced what depends on whom one asks", tidying,
 		"the newer memory says so, unless it says that it replaced another one"},
 
+	{"versions that are not one after the other", "what was known at some moment can't be told", tidying, "each begins when the one before it ends"},
+	{"version of no memory", "it says what nothing was", tidying, "it is deleted"},
+	{"version whose text has no document", "a recall of the past can't find it", reindexing, indexAnew},
+	{"document of the past that no version has", "it takes room", reindexing, indexAnew},
+	{"document both of the present and of the past, or twice of the past", "a recall of the past finds it twice", reindexing, indexAnew},
+	{"document of the past with words, but no postings", "a recall of the past can't find it by its words", reindexing, indexAnew},
+	{"posting of no document of the past, of no term, or twice", "a recall of the past finds what is not there", reindexing, indexAnew},
+	{"passage of no document of the past", "it takes room", reindexing, indexAnew},
+	{"vector of no document of the past, or not of unit length", "its likeness to a question is wrong, or it takes room", reindexing,
+		indexAnew + ", and the vector where the model is at hand"},
+
 	{"message of no conversation", "nobody can read it", byHand, fromBackup},
 	{"messages are not numbered 1 to", "messages are gone, or two claim one place", tidying, "the conversation goes on after its last message; gaps stay"},
 	{"conversation goes on elsewhere than after its last message", "the next message would have wrong neighbours", tidying,
@@ -85,6 +96,14 @@ var explanations = [...]explained{
 	{"draft that became a memory that is gone", "it names what is not there any more", tidying, "the draft loses what it says, and the name"},
 	{"admission of no draft", "it judges nothing", tidying, "the record is deleted"},
 	{"extraction that has read on in no conversation", "it is a place in nothing", tidying, "the place is forgotten"},
+
+	{"source of no memory", "it says where nothing comes from", tidying, "the record is deleted"},
+	{"source of a memory that is not there", "nobody can tell where the memory comes from", tidying, "the record is deleted: the memory stands by itself then"},
+	{"effect of no retraction", "it is a record of nothing", tidying, "the record is deleted"},
+	{"source that is retracted twice", "undoing one of the retractions does nothing", tidying, "the first one stays, the others count as undone"},
+	{"memory that no retraction withdraws", "it can't be given back", tidying, "it counts as forgotten, or where it is in recall as standing"},
+	{"message that no retraction withdraws", "it can't be given back", tidying, "it is set aside as if it were of an earlier session, and can be recalled"},
+	{"retracted source that can be recalled", "what was withdrawn is shown", byHand, "nothing: undo the retraction with `memctl retract --undo`, and retract it again"},
 
 	{"message that is lost", "a model is never shown it", tidying, contextAnew + "; under a summary, where that lacks it"},
 	{"summary that is lost", "a model is never shown what it stands for", tidying, "it comes back under the summary that lacks it, else into the context"},

@@ -55,10 +55,11 @@ func stockedFile(t *testing.T) (whole []byte, names *strings.Replacer) {
 	e := enginetest.OpenFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	ids := enginetest.Stock(t, e)
 	no := fmt.Sprint(enginetest.Rows(t, e, "SELECT doc_no FROM memories WHERE id = '"+ids[0]+"'")[0][0])
+	past := fmt.Sprint(enginetest.Rows(t, e, "SELECT doc_no FROM memory_versions WHERE id = '"+ids[0]+"'")[0][0])
 	enginetest.CloseFile(t, e)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return whole, strings.NewReplacer("{id}", ids[0], "{no}", no)
+	return whole, strings.NewReplacer("{id}", ids[0], "{no}", no, "{past}", past)
 }

@@ -56,7 +56,7 @@ func (u *Upkeep) shred(ctx context.Context) (*Shredded, error) {
 			return err
 		}
 		u.index.Words.Forget()
-		_, err = u.index.RebuildWords(ctx, tx)
+		_, _, err = u.index.RebuildWords(ctx, tx)
 		return err
 	})
 	if err != nil {

@@ -82,6 +82,14 @@ CREATE OR REPLACE MACRO recency_boost(score, age, e_fold, weight) AS
 CREATE OR REPLACE MACRO importance_weight(score, importance) AS
     clamp01(score * (0.7 + 0.3 * coalesce(importance, 0.7)));
 
+-- How far a memory is trusted, 0 to 1; what is none is trusted.
+CREATE OR REPLACE MACRO trust_share(trust) AS
+    CASE trust WHEN 'extracted' THEN 0.75 WHEN 'imported' THEN 0.5 WHEN 'untrusted' THEN 0 ELSE 1 END;
+
+-- Takes up to weight of the score of what is not trusted; 0 is off.
+CREATE OR REPLACE MACRO trust_weight(score, trust, weight) AS
+    score * (1 - weight * (1 - trust_share(trust)));
+
 -- Long texts score less: one of four times the anchor scores half. Characters are code points; anchor 0 is off.
 CREATE OR REPLACE MACRO length_norm(score, characters, anchor) AS
     CASE WHEN anchor <= 0 THEN score

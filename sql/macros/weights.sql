@@ -45,6 +45,7 @@ CREATE TYPE weights AS STRUCT(
     recency         DOUBLE,   -- simple: bonus of what is new, 0 is off
     recency_days    DOUBLE,   -- simple: e-folding time of that bonus
     importance      BOOLEAN,  -- simple: scale by importance
+    trust           DOUBLE,   -- how much less a memory scores that is not trusted, 0 is off
     length_anchor   DOUBLE,   -- characters above which a text scores less, 0 is off
     life_days       DOUBLE,   -- simple: life of a memory, a third of it for dynamic ones, 0 is off
     reinforcement   DOUBLE,   -- simple: how much use lengthens the life, 0 is off

@@ -48,8 +48,8 @@ SELECT (SELECT count(*) FROM terms) + (SELECT count(*) FROM surfaces);
 SELECT coalesce(max(term_no), 0)::INTEGER + 1 FROM terms;
 
 -- name: words_sweep
--- Removes the terms that no document has any more, and their ways of writing.
-DELETE FROM terms WHERE term_no NOT IN (SELECT term_no FROM postings);
+-- Removes the terms that no document has any more, of the past neither, and their ways of writing.
+DELETE FROM terms WHERE term_no NOT IN (SELECT term_no FROM postings UNION ALL SELECT term_no FROM past_postings);
 DELETE FROM surfaces WHERE term_no NOT IN (SELECT term_no FROM terms);
 
 -- name: surfaces_known

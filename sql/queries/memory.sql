@@ -102,6 +102,26 @@ SELECT id, supersedes, superseded_by FROM memories
 WHERE id = ANY ($named::VARCHAR[]) OR superseded_by = ANY ($ids::VARCHAR[])
 ORDER BY doc_no;
 
+-- name: memory_sources_named
+-- What ids name that a memory is said to come from, in which scope, and whether it can be recalled.
+SELECT owner_id, kind::VARCHAR, scope, live FROM documents WHERE owner_id IN (SELECT unnest($ids::VARCHAR[]))
+UNION ALL
+SELECT id, 'import', NULL, true FROM imports WHERE id IN (SELECT unnest($ids::VARCHAR[]));
+
+-- name: memory_derivations
+-- The number of a memory's next derivation.
+SELECT coalesce(max(derivation), 0) + 1 FROM memory_sources WHERE memory_id = $id;
+
+-- name: memory_sources_purge
+-- What a memory that is purged came from, and what came from it.
+DELETE FROM memory_sources WHERE memory_id = $id OR source = $id;
+
+-- name: memory_sources_gone
+DELETE FROM memory_sources WHERE source IN (SELECT unnest($ids::VARCHAR[]));
+
+-- name: memory_stand
+SELECT session_no, place FROM documents WHERE doc_no = $doc_no;
+
 -- name: memory_delete
 DELETE FROM memories WHERE id = $id;
 

@@ -60,11 +60,11 @@ SELECT doc_no FROM summaries WHERE list_filter($tags::VARCHAR[], lambda tag: NOT
 ORDER BY doc_no;
 
 -- name: recall_described
--- Memories whose metadata has all these values, read as text, at these JSON pointers, in one of these states and layers.
+-- Memories of these sources and this trust, in one of these states and layers, whose metadata has all these values, read as text, at these JSON pointers.
 SELECT doc_no FROM memories
 WHERE has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[])
-  AND ($states::VARCHAR[] IS NULL OR state = ANY ($states::VARCHAR[]))
-  AND ($layers::VARCHAR[] IS NULL OR layer = ANY ($layers::VARCHAR[]))
+  AND ($sources::VARCHAR[] IS NULL OR source = ANY ($sources::VARCHAR[])) AND ($trust::VARCHAR[] IS NULL OR trust = ANY ($trust::VARCHAR[]))
+  AND ($states::VARCHAR[] IS NULL OR state = ANY ($states::VARCHAR[])) AND ($layers::VARCHAR[] IS NULL OR layer = ANY ($layers::VARCHAR[]))
 ORDER BY doc_no;
 
 -- name: recall_clear_terms

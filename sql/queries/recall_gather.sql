@@ -240,7 +240,7 @@ rarities AS (  -- of all words that are looked up
 )
 SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, coalesce(d.wishes, false), d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
-    m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
+    m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type, m.trust,
     b.cosine::DOUBLE, b.near_cosine, l.raw, CASE WHEN r.idf > 0 THEN coalesce(l.met, 0) / r.idf END, coalesce(b.by_passage, false)
 FROM candidates AS c
 JOIN documents AS d USING (doc_no)

@@ -110,7 +110,8 @@ normed AS (
              THEN recency_boost(reranked, age, weight('recency_days'), weight('recency')) ELSE reranked END AS recency,
         CASE WHEN kind = 'memory' AND weight('decay') = 'simple' AND weight('importance')
              THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted,
-        length_norm(importance_weighted, shown_characters(characters, by_passage), weight('length_anchor')) AS length_normed
+        trust_weight(importance_weighted, trust, weight('trust')) AS trusted,
+        length_norm(trusted, shown_characters(characters, by_passage), weight('length_anchor')) AS length_normed
     FROM reranked
 ),
 decayed AS (
@@ -127,7 +128,7 @@ SELECT doc_no, tells, vector_score, lexical_score,
     speaker_score,  -- if speaker
     reply_score,  -- if reply
     answered_score,  -- if answered
-    fused, reranked, recency, importance_weighted, length_normed, composite, decayed,
+    fused, reranked, recency, importance_weighted, trusted, length_normed, composite, decayed,
     coalesce(dropped_early,
         CASE WHEN decayed < weight('hard_min_score') THEN 'hard_min_score'
              WHEN weight('noise') AND noise THEN 'noise' END) AS dropped

@@ -65,7 +65,8 @@ CREATE OR REPLACE SEQUENCE doc_nos START WITH {next};
 SELECT greatest(
     (SELECT coalesce(max(doc_no), 0) FROM memories), (SELECT coalesce(max(doc_no), 0) FROM messages),
     (SELECT coalesce(max(doc_no), 0) FROM summaries), (SELECT coalesce(max(doc_no), 0) FROM vectors),
-    (SELECT coalesce(max(number), 0) FROM passages))::BIGINT;
+    (SELECT coalesce(max(number), 0) FROM passages), (SELECT coalesce(max(doc_no), 0) FROM memory_versions),
+    (SELECT coalesce(max(number), 0) FROM past_passages), (SELECT coalesce(max(doc_no), 0) FROM past_vectors))::BIGINT;
 
 -- name: recover_known
 -- Which of these ids a file has.

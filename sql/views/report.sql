@@ -9,13 +9,13 @@ SELECT id, text, category, scope, tier, state, layer, importance, confidence, cr
         WHEN valid_until <= current_timestamp AT TIME ZONE 'UTC' THEN 'expired'
         ELSE 'current'
     END AS standing,
-    access_count, last_accessed_at, supersedes, superseded_by, source, source_session, recorded_at
+    access_count, last_accessed_at, supersedes, superseded_by, source, source_session, recorded_at, trust
 FROM main.memories
 WHERE retired_at IS NULL;
 
--- Forgotten memories, and why.
+-- Forgotten and retracted memories, and why.
 CREATE OR REPLACE VIEW report.forgotten AS
-SELECT id, text, category, scope, created_at, retired_at, retired_reason
+SELECT id, text, category, scope, created_at, retired_at, retired_reason, retracted_by
 FROM main.memories
 WHERE retired_at IS NOT NULL;
 

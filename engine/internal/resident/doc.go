@@ -5,7 +5,7 @@
 // and sketches of vectors go by slot, so that nothing in them is ever taken out; when many are dead, the whole is made anew beside the old one.
 //
 // A vector is kept twice: as one bit a dimension of other axes, by which all are looked through, and as 16 bits, of which the cosines are made. Where a question
-// may be answered by few, all their cosines are made.
+// may be answered by few, all their cosines are made. What goes through many of them is in C (kernels.c), which the database needs a compiler for anyway.
 //
 // Passages of long documents have vectors of the same kind, in rows of their own, each of which knows its slot.
 //

@@ -350,7 +350,7 @@ func (g *gathering) describe() []Found {
 	for i, slot := range g.around {
 		if cosines[i] = math.NaN(); g.probe != nil && g.vectors.has(slot) {
 			whole := g.vectors.cosine(slot, g.probe)
-			cosines[i] = g.withPassages(slot, whole, g.passages.cosine)
+			cosines[i] = g.withPassages(slot, whole)
 			byPassage[i] = cosines[i] > whole
 		}
 	}

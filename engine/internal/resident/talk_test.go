@@ -97,13 +97,24 @@ func measure(documents, questions [][]float32) (all [2]nearness) {
 	}
 	v := &x.vectors
 	for _, question := range questions {
-		planes := v.planes(question)
+		planes, sum := v.planes(question)
 		signs := make([]uint64, v.words)
 		sketch(question, make([]float32, 64*v.words), signs)
+		slots, counts := make([]int32, len(documents)), make([]int32, len(documents))
+		for slot := range slots {
+			slots[slot] = int32(slot)
+		}
 		best, likenesses := make([]scored, len(documents)), [2][]float32{make([]float32, len(documents)), make([]float32, len(documents))}
 		for slot := range documents {
 			best[slot] = scored{int32(slot), dot(documents[slot], question)}
-			likenesses[0][slot], likenesses[1][slot] = -float32(v.distance(int32(slot), signs)), v.like(int32(slot), planes)
+		}
+		v.distances(way, slots, signs, counts)
+		for slot, count := range counts {
+			likenesses[0][slot] = -float32(count)
+		}
+		v.likenesses(way, slots, planes, counts)
+		for slot, count := range counts {
+			likenesses[1][slot] = v.like(int32(slot), count, sum)
 		}
 		best = top(best, 60, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.slot, b.slot)) })
 		slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(b.score, a.score) })

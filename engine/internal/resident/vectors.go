@@ -149,48 +149,22 @@ func sketch(vector, turned []float32, bits []uint64) (reach float32) {
 func (v *vectors) has(slot int32) bool { return v.dims > 0 && v.scales[slot] != 0 }
 
 // distance is in how many axes the sketch of a slot has another sign.
-func (v *vectors) distance(slot int32, signs []uint64) (n int) {
-	own := v.bits[int(slot)*v.words:][:len(signs)]
-	for i, word := range signs {
-		n += bits.OnesCount64(word ^ own[i])
-	}
-	return n
-}
 
-// planes are a question's vector in other axes, of whose values each is a number from 0 to 15: the first are the bits worth 1, the last those worth 8.
-type planes struct {
-	of  [4][]uint64
-	sum int32 // of all that the numbers are above their mean, twice
-}
-
-func (v *vectors) planes(vector []float32) *planes {
+// planes are a question's vector in other axes, of whose values each is a number from 0 to 15: the first words are the bits worth 1, the last those
+// worth 8. sum is of all that the numbers are above their mean, twice.
+func (v *vectors) planes(vector []float32) (planes []uint64, sum int32) {
 	turned := make([]float32, 64*v.words)
 	turn(vector, turned)
-	p := &planes{sum: int32(-15 * len(turned))}
-	for bit := range p.of {
-		p.of[bit] = make([]uint64, v.words)
-	}
+	planes, sum = make([]uint64, 4*v.words), int32(-15*len(turned))
 	most := max(greatest(turned), math.SmallestNonzeroFloat32)
 	for i, f := range turned {
 		number := min(15, int32(8*(1+f/most)))
-		p.sum += 2 * number
-		for bit := range p.of {
-			p.of[bit][i/64] |= uint64(number>>bit&1) << (i % 64)
+		sum += 2 * number
+		for bit := range 4 {
+			planes[bit*v.words+i/64] |= uint64(number>>bit&1) << (i % 64)
 		}
 	}
-	return p
-}
-
-// like is about the cosine of the vector of a slot and a question, in a unit of the question's own.
-func (v *vectors) like(slot int32, p *planes) float32 {
-	own := v.bits[int(slot)*v.words:][:v.words]
-	p0, p1, p2, p3 := p.of[0][:len(own)], p.of[1][:len(own)], p.of[2][:len(own)], p.of[3][:len(own)]
-	var all, set int
-	for i, word := range own {
-		all += bits.OnesCount64(word)
-		set += bits.OnesCount64(word&p0[i]) + 2*bits.OnesCount64(word&p1[i]) + 4*bits.OnesCount64(word&p2[i]) + 8*bits.OnesCount64(word&p3[i])
-	}
-	return float32(int32(4*set-30*all)-p.sum) * v.reaches[slot]
+	return planes, sum
 }
 
 // probe is a vector of unit length that others are compared with.
@@ -229,12 +203,23 @@ func (v *vectors) cosine(slot int32, p *probe) float64 {
 	return sum * float64(v.scales[slot])
 }
 
-// about is cosine in a third of the time: of many vectors to a few millionths.
-func (v *vectors) about(slot int32, p *probe) float64 {
+// abouts gives the cosines of slots and a probe, of many vectors to a few millionths.
+func (v *vectors) abouts(slots []int32, p *probe) []float64 {
+	all := make([]float64, len(slots))
 	if v.values == nil {
-		return v.cosine(slot, p)
+		products := make([]float32, len(slots))
+		v.products(way, slots, p.exact, products)
+		for i, product := range products {
+			all[i] = float64(product)
+		}
+		return all
 	}
-	return float64(dotValues(v.values[int(slot)*v.dims:][:v.dims], p.values)) * float64(v.scales[slot]) * p.scale
+	products := make([]int64, len(slots))
+	v.productsOfValues(way, slots, p.values, products)
+	for i, product := range products {
+		all[i] = float64(product) * float64(v.scales[slots[i]]) * p.scale
+	}
+	return all
 }
 
 // dot is the inner product of two vectors of the same length.
@@ -251,22 +236,6 @@ func dot(a, b []float32) float64 {
 		s0 += a[i] * b[i]
 	}
 	return float64(s0+s1) + float64(s2+s3)
-}
-
-// dotValues is dot for vectors in 16 bits.
-func dotValues(a, b []int16) int64 {
-	var s0, s1, s2, s3 int64
-	for len(a) >= 8 && len(b) >= 8 { // the product of two fits into 31 bits
-		s0 += int64(int32(a[0])*int32(b[0])) + int64(int32(a[4])*int32(b[4]))
-		s1 += int64(int32(a[1])*int32(b[1])) + int64(int32(a[5])*int32(b[5]))
-		s2 += int64(int32(a[2])*int32(b[2])) + int64(int32(a[6])*int32(b[6]))
-		s3 += int64(int32(a[3])*int32(b[3])) + int64(int32(a[7])*int32(b[7]))
-		a, b = a[8:], b[8:]
-	}
-	for i := range a {
-		s0 += int64(int32(a[i]) * int32(b[i]))
-	}
-	return s0 + s1 + s2 + s3
 }
 
 // vector is that of a slot, as far as it is kept.
