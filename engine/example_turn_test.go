@@ -63,7 +63,7 @@ func ExampleEngine_AfterTurn() {
 		}
 	}
 	// Output:
-	// 2 kept, waiting: "1 messages of 47 characters are not read yet"
+	// 2 kept, waiting: "unread: 1 of 2 messages, 47 of 8000 characters"
 	// 2 kept, waiting: ""
 	// create, preference: favorite editor: Zed
 	// create, event: And we decided to ship on Friday.

@@ -137,7 +137,11 @@ func (ms *Store) settleTiers(ctx context.Context, tx *duck.Write, of []string) (
 	for i, t := range due {
 		to[t.ID], ids[i], tiers[i] = t.To, t.ID, string(t.To)
 	}
-	if _, err := tx.Exec(ctx, "memory_settle", sql.Named("ids", ids), sql.Named("tiers", tiers), sql.Named("at", ms.file.Now())); err != nil {
+	at := ms.file.Now()
+	if _, err := tx.Exec(ctx, "version_keep_many", sql.Named("ids", ids), sql.Named("at", at)); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, "memory_settle", sql.Named("ids", ids), sql.Named("tiers", tiers), sql.Named("at", at)); err != nil {
 		return nil, err
 	}
 	var documents []*index.Document

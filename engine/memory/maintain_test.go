@@ -241,3 +241,39 @@ func TestHealth(t *testing.T) {
 		t.Errorf("touches: %s, want %s", got, want)
 	}
 }
+
+// TestUseMakesVersions: a memory that came to another tier, or became more important by use, was otherwise before, and history tells; use alone changes nothing that it keeps.
+func TestUseMakesVersions(t *testing.T) {
+	enginetest.Alone(t)
+	clock := &enginetest.Clock{At: enginetest.Noon}
+	e := enginetest.Open(t, engine.Options{Now: clock.Now})
+	old := enginetest.Remember(t, e, memory.RememberRequest{Text: "The lamp is green"}).ID
+	liked := enginetest.Remember(t, e, memory.RememberRequest{Text: "The door is blue"}).ID
+	versions := func(id string) (n int, first *memory.Memory) {
+		t.Helper()
+		h, err := e.History(t.Context(), memory.HistoryRequest{ID: id})
+		if err != nil || len(h.Versions) == 0 {
+			t.Fatal(h, err)
+		}
+		return len(h.Versions), h.Versions[0].Memory
+	}
+	alone, _ := versions(old)
+	clock.Advance(61 * 24 * time.Hour)
+	e.Touch(liked, liked, liked)
+	if _, err := e.FlushTouches(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := versions(liked); n != alone {
+		t.Errorf("%d versions by use alone, want %d", n, alone)
+	}
+	enginetest.Memories(e).NoteFeedback(true, liked)
+	if done := maintain(t, e, memory.MaintainRequest{}); len(done.Tiers) != 1 {
+		t.Errorf("%+v", done.Tiers)
+	}
+	if n, first := versions(old); n != alone+1 || first.Tier != memory.Working {
+		t.Errorf("%d versions of what came to another tier, the first %s", n, first.Tier)
+	}
+	if n, first := versions(liked); n != alone+1 || first.Importance != 0.7 || enginetest.Get(t, e, liked).Importance != 0.75 {
+		t.Errorf("%d versions of what was of use, the first of importance %v", n, first.Importance)
+	}
+}

@@ -133,8 +133,12 @@ func (ms *Store) used(ctx context.Context, tx *duck.Write, taken map[string][]us
 		if m == nil || !m.RetiredAt.IsZero() {
 			continue
 		}
+		was := *m
 		for _, u := range taken[id] {
 			m.use(u, ms.opts.Turns)
+		}
+		if err := ms.keepVersion(ctx, tx, &was, m); err != nil { // use may have made it more important, or less
+			return nil, err
 		}
 		_, err = tx.Exec(ctx, "memory_used", sql.Named("id", id), sql.Named("access_count", int32(m.AccessCount)), sql.Named("last_accessed_at", duck.NullTime(m.LastAccessedAt)),
 			sql.Named("last_confirmed_use_at", duck.NullTime(m.LastConfirmedUseAt)), sql.Named("injected_count", int32(m.InjectedCount)),

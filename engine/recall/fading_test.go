@@ -112,6 +112,9 @@ func TestFadingOfTiers(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(content, &old)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"half_life", "dynamic_half_life", "modulation", "core_beta", "exact_from", "exact_share", "decay_floor", "core_floor"} {
 		delete(old, name)
 	}

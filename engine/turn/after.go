@@ -213,7 +213,7 @@ func (t *Turns) waits(unread []*conversation.Message) string {
 	byCharacters := o.ExtractChars > 0 && characters >= o.ExtractChars
 	switch value := capture.Value(said); {
 	case messages == 0 || !byMessages && !byCharacters:
-		return fmt.Sprintf("%d messages of %d characters are not read yet", messages, characters)
+		return fmt.Sprintf("unread: %d of %d messages, %d of %d characters", messages, max(o.ExtractMessages, 0), characters, max(o.ExtractChars, 0))
 	case value < o.MinValue:
 		return fmt.Sprintf("what was said is worth %.1f of %.1f", value, o.MinValue)
 	}

@@ -249,7 +249,7 @@ func TestExtractionTrigger(t *testing.T) {
 		clock.Advance(time.Minute)
 		return after(t, e, turn.Turn{Conversation: "talk", Prompt: prompt, Answer: "Fine."})
 	}
-	if got := say("Remember that my favorite editor is Zed."); got.Extraction != nil || got.Waiting != "1 messages of 40 characters are not read yet" {
+	if got := say("Remember that my favorite editor is Zed."); got.Extraction != nil || got.Waiting != "unread: 1 of 2 messages, 40 of 300 characters" {
 		t.Errorf("one message: %+v", got)
 	}
 	if got := say("And my favorite drink is tea."); got.Extraction == nil || got.Extraction.Stored != 2 || got.Extraction.Messages != 2 || got.Waiting != "" {

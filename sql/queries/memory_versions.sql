@@ -15,6 +15,22 @@ JOIN (
 ) AS k USING (id)
 WHERE m.id = $id;
 
+-- name: version_keep_many
+-- Keeps memories as they are, as version_keep does one.
+INSERT INTO memory_versions BY NAME
+SELECT m.*,
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position)) FROM memory_relations AS r WHERE r.memory_id = m.id) AS relations,
+    k.known_from, greatest($at::TIMESTAMP, k.known_from) AS known_until
+FROM memories AS m
+JOIN (
+    SELECT m.id, coalesce(max(v.known_until), any_value(d.known_until), any_value(m.recorded_at)) AS known_from
+    FROM memories AS m
+    LEFT JOIN memory_versions AS v USING (id)
+    LEFT JOIN dropped_versions AS d USING (id)
+    WHERE m.id IN (SELECT unnest($ids::VARCHAR[]))
+    GROUP BY m.id
+) AS k USING (id);
+
 -- name: version_renumber
 -- Gives the versions of a text that is none of the present any more the number that its document has from now on.
 UPDATE memory_versions SET doc_no = $former WHERE id = $id AND doc_no = $doc_no;
