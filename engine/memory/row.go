@@ -125,13 +125,22 @@ func (j jsonOf) Scan(from any) error {
 	return nil
 }
 
+// of gives the column's value of a memory.
+func (c column) of(m *Memory) (driver.Value, error) {
+	v, err := c.value(m)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %v", fault.ErrInvalid, c.name, err)
+	}
+	return v, nil
+}
+
 // row gives the memory as the columns of the table memories, in their order.
 func (m *Memory) row(docNo int32) ([]driver.Value, error) {
 	row := append(make([]driver.Value, 0, len(columns)+2), m.ID, docNo)
 	for _, c := range columns {
-		v, err := c.value(m)
+		v, err := c.of(m)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %v", fault.ErrInvalid, c.name, err)
+			return nil, err
 		}
 		row = append(row, v)
 	}

@@ -23,11 +23,11 @@ func sameBut(a, b *Memory) (bool, error) {
 		if uses[c.name] {
 			continue
 		}
-		x, err := c.value(a)
+		x, err := c.of(a)
 		if err != nil {
 			return false, err
 		}
-		y, err := c.value(b)
+		y, err := c.of(b)
 		if err != nil || !reflect.DeepEqual(x, y) {
 			return false, err
 		}
