@@ -42,7 +42,7 @@ func (r *phaseRun) open(ctx context.Context) (*engine.Engine, float64, error) {
 
 func (r *phaseRun) openWith(ctx context.Context, o engine.Options) (*engine.Engine, float64, error) {
 	began := time.Now()
-	o.Embedder = r.config.Embedder
+	o.Embedder, o.MemoryLimit = r.config.Embedder, r.config.MemoryLimit
 	e, err := engine.Open(ctx, r.file, o)
 	return e, milliseconds(time.Since(began)), err
 }

@@ -23,6 +23,9 @@ type RecallConfig struct {
 	Versions int // texts that each memory has had, one after another. Default 1: the past is measured from 2 on
 	Queries  int // recalls of each sort. Default 200
 	Live     int // single writes. Default 2000
+	// MemoryLimit is that of the database, in megabytes. Default the engine's; of more than half a million memories 2 MB for every thousand, so that
+	// eight readers have enough of it.
+	MemoryLimit int
 	Seed     uint64
 	// Folder is where the file is made, and removed afterwards. Default the system's for temporary files.
 	Folder string
@@ -45,6 +48,9 @@ func (c RecallConfig) withDefaults() RecallConfig {
 	}
 	if c.Live == 0 {
 		c.Live = 2000
+	}
+	if c.MemoryLimit == 0 && c.Memories > 500_000 {
+		c.MemoryLimit = c.Memories / 500
 	}
 	if c.Progress == nil {
 		c.Progress = func(string, int, int) {}

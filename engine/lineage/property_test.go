@@ -214,20 +214,20 @@ func (w *world) mark(what string) {
 // TestRetractionsProperty: whatever is retracted and undone, in whatever order, what stands is what follows from the sources; and undone altogether, the file is what it was.
 func TestRetractionsProperty(t *testing.T) {
 	t.Parallel()
-	seeds := 3
+	seeds, grown, changed, mixed := 1, 20, 6, 12
 	if enginetest.Long("lineage") {
-		seeds = 60
+		seeds, grown, changed, mixed = 60, 30, 10, 25
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			clock := &enginetest.Clock{At: enginetest.Noon}
 			w := &world{t: t, e: enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.Now}), rng: rand.New(rand.NewPCG(uint64(seed), 16)), clock: clock, active: map[string]string{}}
-			for range 30 {
+			for range grown {
 				w.grow()
 			}
 			was := rows(t, w.e)
-			for range 10 {
+			for range changed {
 				done := w.retract()
 				if w.rng.IntN(3) == 0 {
 					done = w.undo()
@@ -243,7 +243,7 @@ func TestRetractionsProperty(t *testing.T) {
 			}
 			same(t, "all undone", was, rows(t, w.e))
 			// And while others go on writing.
-			for range 25 {
+			for range mixed {
 				done := "grow"
 				switch w.rng.IntN(4) {
 				case 0:
