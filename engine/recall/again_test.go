@@ -263,7 +263,7 @@ func TestManyRecalls(t *testing.T) {
 		{Text: "crane harbour", Kinds: onlyMessages}, {Text: "crane", Kinds: onlyMessages, Conversations: []string{"talk 1"}}, {Text: "ship proj:harbour", Kinds: onlyMessages},
 	}
 	want := answersOf(t, e, questions)
-	for i := range 250 {
+	for i := range 210 {
 		n := i % len(questions)
 		got, err := answerOf(e, questions[n])
 		if diff := differs(want[n], got); err != nil || diff != "" {

@@ -28,7 +28,7 @@ func TestResidentWhileOthersWrite(t *testing.T) {
 	enginetest.Alone(t)
 	rng := rand.New(rand.NewPCG(14, 2))
 	e, _ := randomTalk(t, rng, 2)
-	writes, rounds := 15, 1
+	writes, rounds := 8, 1
 	if enginetest.Long("recall") {
 		writes, rounds = 60, 4
 	}
@@ -81,7 +81,7 @@ func TestResidentWhileOthersWrite(t *testing.T) {
 		writers.Wait()
 		stop()
 		readers.Wait()
-		for range 15 {
+		for range writes {
 			q := randomQuestion(rng)
 			q.Weights = randomWeights(rng)
 			bothWays(t, e, q)
@@ -388,7 +388,7 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 			return err
 		},
 	}
-	questions := 30
+	questions := 20
 	if enginetest.Long("recall") {
 		questions = 400
 	}

@@ -24,8 +24,8 @@ func cured(t *testing.T, whole []byte, statement string, o engine.Options) *upke
 	return d
 }
 
-// looked reports whether of so many files, one for each way to break it, this one's copy is looked at: every fourth is, if the test is not long.
-func looked(n int) bool { return n%4 == 0 || enginetest.Long("doctor") }
+// looked reports whether of so many files, one for each way to break it, this one's copy is looked at: every eighth is, if the test is not long.
+func looked(n int) bool { return n%8 == 0 || enginetest.Long("doctor") }
 
 // curedTo is cured, and gives the lineage that the file then has. The copy is looked at if that is asked for.
 func curedTo(t *testing.T, whole []byte, statement string, o engine.Options, look bool) (*upkeep.Diagnosis, [][]any) {
