@@ -202,7 +202,7 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 	}
 	resident, err := e.Recall(t.Context(), q)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("as of %v, why not %q: %v", q.AsOf, q.WhyNot, err)
 	}
 	x.AskFile(true)
 	defer x.AskFile(false)
