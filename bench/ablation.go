@@ -14,7 +14,8 @@ import (
 // unswitched are the numbers that shape a score or say how many, rather than add a signal to it: switching them off means
 // nothing. Any other number or switch of recall.Weights is a signal.
 var unswitched = []string{"pool", "whole", "k1", "b", "date_days", "chance", "min_score", "recency_days", "length_anchor", "life_days",
-	"reinforcement", "max_life", "hard_min_score", "diversity"}
+	"reinforcement", "max_life", "hard_min_score", "diversity", "exact_from", "half_life", "dynamic_half_life", "modulation", "core_beta", "working_beta", "peripheral_beta",
+	"recency_part", "frequency_part", "intrinsic_part", "decay_floor", "core_floor", "working_floor", "peripheral_floor"}
 
 // Ablations are a set without one of its signals each: the set itself first, then one per signal, with that weight at zero or
 // false. A signal is the JSON name of a weight, or several joined by "+", which are off together. No signals: each weight of

@@ -54,9 +54,11 @@ func (r *phaseRun) load(ctx context.Context) error {
 	}
 	defer e.Close() // a second one does nothing
 	var took time.Duration
+	var ids []string
 	for from := 0; from < r.config.Memories; from += loadBatch {
 		to := min(from+loadBatch, r.config.Memories)
 		requests := r.corpus.memories(from, to)
+		r.firstTexts(requests, from)
 		began := time.Now()
 		results, err := e.RememberMany(ctx, requests)
 		took += time.Since(began)
@@ -67,10 +69,14 @@ func (r *phaseRun) load(ctx context.Context) error {
 			if err := errors.Join(result.Err, result.VectorErr); err != nil {
 				return err
 			}
+			ids = append(ids, result.ID)
 		}
 		r.config.Progress("bulk insert", to, r.config.Memories)
 	}
 	r.report.BulkPerSecond = float64(r.config.Memories) / took.Seconds()
+	if err := r.reword(ctx, e, ids); err != nil {
+		return err
+	}
 	stats, err := e.Stats(ctx)
 	if err != nil {
 		return err
@@ -104,8 +110,10 @@ func (r *phaseRun) measure(ctx context.Context) error {
 			return err
 		}
 		p.HybridFirst = milliseconds(first)
-		answers[0], err = r.allSorts(ctx, e, &bySQL)
-		return err
+		if answers[0], err = r.allSorts(ctx, e, &bySQL); err != nil {
+			return err
+		}
+		return r.knownThen(ctx, e)
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ type RecallConfig struct {
 	Embedder setup.Embedder
 	Dims     int // default 384; of no effect with Embedder
 	Words    int // of each memory; from some hundred on it has passages. Default 20 to 70
+	Versions int // texts that each memory has had, one after another. Default 1: the past is measured from 2 on
 	Queries  int // recalls of each sort. Default 200
 	Live     int // single writes. Default 2000
 	Seed     uint64
@@ -57,6 +58,11 @@ func (c RecallConfig) validate() error {
 		value, least, most int
 	}{{"memories", c.Memories, 100, 10_000_000}, {"dims", c.Dims, 1, 16_384}, {"queries", c.Queries, 1, 100_000}, {"live", c.Live, 1, 100_000}} {
 		if err := within(f.name, f.value, f.least, f.most); err != nil {
+			return err
+		}
+	}
+	if c.Versions != 0 {
+		if err := within("versions", c.Versions, 1, 1000); err != nil {
 			return err
 		}
 	}
@@ -100,7 +106,7 @@ func runRecall(ctx context.Context, c RecallConfig) (*RecallReport, error) {
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "recall.db")
-	report := &RecallReport{Model: c.Embedder.Model(), Memories: c.Memories, Dims: c.Embedder.Dims()}
+	report := &RecallReport{Model: c.Embedder.Model(), Memories: c.Memories, Dims: c.Embedder.Dims(), Versions: max(c.Versions, 1)}
 	for _, phase := range Phases() {
 		if phase == LivePhase {
 			err = c.kill(ctx, file, report)

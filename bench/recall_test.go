@@ -16,7 +16,7 @@ import (
 const childPhase, childFile = "MALLARD_BENCH_PHASE", "MALLARD_BENCH_FILE"
 
 func small() bench.RecallConfig {
-	return bench.RecallConfig{Memories: 300, Words: 150, Dims: 16, Queries: 3, Live: 5, Seed: 7}
+	return bench.RecallConfig{Memories: 300, Words: 150, Versions: 2, Dims: 16, Queries: 3, Live: 5, Seed: 7}
 }
 
 func TestMain(m *testing.M) {

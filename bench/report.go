@@ -15,6 +15,7 @@ type RecallReport struct {
 	Model    string `json:"model,omitzero"`
 	Memories int    `json:"memories,omitzero"`
 	Dims     int    `json:"dims,omitzero"`
+	Versions int    `json:"versions,omitzero"` // texts that each memory has had
 
 	HybridFirst   float64 `json:"hybrid_first_ms,omitzero"` // the first recall of the process, by the file's SQL
 	RecallTimes           // what a user gets: those of the resident index, which is given as much memory as it takes
@@ -41,6 +42,14 @@ type RecallReport struct {
 	BulkPeakMB     float64 `json:"bulk_peak_mb,omitzero"` // of the one that filled the file
 	FileMB         float64 `json:"file_mb,omitzero"`      // after the bulk insert and Close
 	BytesPerMemory float64 `json:"bytes_per_memory,omitzero"`
+
+	// Of memories that had several texts: single edits of a text, and recalls of what was known in the midst of them, by the file's SQL.
+	UpdateP50      float64 `json:"update_ms_p50,omitzero"`
+	UpdateP99      float64 `json:"update_ms_p99,omitzero"`
+	HybridPastP50  float64 `json:"hybrid_known_at_ms_p50,omitzero"`
+	HybridPastP99  float64 `json:"hybrid_known_at_ms_p99,omitzero"`
+	LexicalPastP50 float64 `json:"lexical_known_at_ms_p50,omitzero"`
+	LexicalPastP99 float64 `json:"lexical_known_at_ms_p99,omitzero"`
 
 	// Of long memories: their passages, and what each took of the bulk insert and of the file, with its share of the memory's text and words.
 	Passages        int     `json:"passages,omitzero"`
@@ -123,8 +132,15 @@ func (r *RecallReport) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "hybrid, 8 readers and a writer\t%.1f\t\t%.1f\t\t%.1f×\t\n", got.Hybrid8ReadersP50, sql.Hybrid8ReadersP50, sql.Hybrid8ReadersP50/got.Hybrid8ReadersP50)
 	fmt.Fprintf(t, "so many recalls a second\t%.0f\t\t%.0f\t\t%.1f×\t\n", got.Hybrid8ReadersPerSecond, sql.Hybrid8ReadersPerSecond, got.Hybrid8ReadersPerSecond/sql.Hybrid8ReadersPerSecond)
+	if r.Versions > 1 {
+		fmt.Fprintf(t, "hybrid, of the past\t\t\t%.1f\t%.1f\t\t\n", r.HybridPastP50, r.HybridPastP99)
+		fmt.Fprintf(t, "lexical, of the past\t\t\t%.1f\t%.1f\t\t\n", r.LexicalPastP50, r.LexicalPastP99)
+	}
 	fmt.Fprintf(t, "write\tp50 ms\tp99 ms\tworst ms\t\t\t\n")
 	fmt.Fprintf(t, "one memory\t%.1f\t%.1f\t%.1f\t\t\t\n", r.RememberP50, r.RememberP99, r.RememberMax)
+	if r.Versions > 1 {
+		fmt.Fprintf(t, "one other text\t%.1f\t%.1f\t\t\t\t\n", r.UpdateP50, r.UpdateP99)
+	}
 	if err := t.Flush(); err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lineage"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // crashOptions make everything that is stored follow from what was done.
@@ -32,7 +34,7 @@ func crashOptions(when string, progress func()) engine.Options {
 }
 
 // crashFile has a conversation of nine messages; of the first six a summary of two leaves was made. In another one a heartbeat was answered, and there
-// is what an event and a branch left.
+// is what an event and a branch left; of two memories that superseded others, one is retracted with the message that it came from.
 func crashFile(t *testing.T, path string) {
 	t.Helper()
 	e := enginetest.OpenFile(t, path, crashOptions("before", func() {}))
@@ -50,6 +52,17 @@ func crashFile(t *testing.T, path string) {
 	}
 	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "yard", Cursor: &conversation.Cursor{Path: "/yard", Host: "h"}, Messages: append(enginetest.Dialogue("u "+enginetest.HeartbeatPoll, "a HEARTBEAT_OK"),
 		conversation.Message{Text: "begun", SetAside: conversation.AsideEvent, Raw: large}, conversation.Message{Key: "left", Text: "no", SetAside: conversation.AsideOffBranch})})
+	dock := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "dock", Messages: enginetest.Dialogue("u the crane is broken", "a so it is")}).IDs
+	for n, from := range []string{"msg_before_2", dock[0]} {
+		old := enginetest.Remember(t, e, memory.RememberRequest{ID: fmt.Sprint("mem_old_", n), Text: fmt.Sprint("crane ", n, " works")})
+		_, err := e.Supersede(t.Context(), memory.SupersedeRequest{ID: old.ID, By: memory.RememberRequest{ID: fmt.Sprint("mem_new_", n), Text: "no crane works", Sources: []string{from}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.Retract(t.Context(), lineage.RetractRequest{ID: dock[0], Reason: "it works"}); err != nil {
+		t.Fatal(err)
+	}
 	enginetest.CloseFile(t, e)
 }
 
@@ -61,7 +74,8 @@ func talkState(t *testing.T, e *engine.Engine) string {
 		"SELECT * EXCLUDE (doc_no) FROM messages ORDER BY id", "SELECT * FROM parts ORDER BY ALL", "SELECT * FROM compactions ORDER BY ALL",
 		"SELECT * FROM kind_stats ORDER BY ALL", "SELECT * FROM conversations ORDER BY id", "SELECT * FROM cursors ORDER BY ALL", "SELECT * FROM large_files ORDER BY ALL",
 		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "SELECT count(*) FROM vectors",
-		"SELECT n, chosen FROM models ORDER BY n"} {
+		"SELECT n, chosen FROM models ORDER BY n", "SELECT * EXCLUDE (doc_no) FROM memories ORDER BY id", "FROM memory_relations ORDER BY ALL", "FROM memory_sources ORDER BY ALL",
+		"FROM retractions ORDER BY id", "SELECT * FROM retraction_effects ORDER BY retraction_id, ordinal", "SELECT owner_id, live FROM documents ORDER BY ALL"} {
 		fmt.Fprintln(&all, query)
 		for _, row := range enginetest.Rows(t, e, query) {
 			fmt.Fprintln(&all, row...)
@@ -93,7 +107,7 @@ func killedDeed(path string) error {
 			select {}
 		}
 	})
-	for _, deed := range deeds {
+	for _, deed := range slices.Concat(deeds, historyDeeds) {
 		if deed.name == os.Args[2] {
 			if err := deed.do(ctx, e); err != nil {
 				return err
@@ -116,39 +130,45 @@ func TestKilledBetweenStatements(t *testing.T) {
 	for _, deed := range deeds {
 		t.Run(deed.name, func(t *testing.T) {
 			t.Parallel()
-			states := statesOf(t, original, deed.do)
-			kill := copiedBetween(t, original, deed.do)
-			if enginetest.Long("kills") {
-				kill = killedBefore(t, original, deed.name)
-			}
-			seen, met, looked := 0, 1, 0
-			for n := 1; ; n++ {
-				path, finished := kill(n)
-				if path == "" { // as before the last statement
-					continue
-				}
-				e := enginetest.OpenFile(t, path, crashOptions("later", func() {}))
-				got := talkState(t, e)
-				at := slices.Index(states, got)
-				if looked++; looked%2 == 0 || at != seen || finished || enginetest.Long("kills") {
-					enginetest.Check(t, e)
-				}
-				enginetest.CloseFile(t, e)
-				if at < seen || finished && at != len(states)-1 {
-					enginetest.Equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
-					t.FailNow()
-				}
-				if at > seen {
-					met++
-				}
-				if seen = at; finished {
-					break
-				}
-			}
-			if met != len(states) {
-				t.Errorf("of %d states only %d were left by a kill", len(states), met)
-			}
+			sweep(t, original, deed, talkState)
 		})
+	}
+}
+
+// sweep does a deed, and is killed before each of its statements.
+func sweep(t *testing.T, original string, deed deed, state func(*testing.T, *engine.Engine) string) {
+	t.Helper()
+	states := statesOf(t, original, deed.do, state)
+	kill := copiedBetween(t, original, deed.do)
+	if enginetest.Long("kills") {
+		kill = killedBefore(t, original, deed.name)
+	}
+	seen, met, looked := 0, 1, 0
+	for n := 1; ; n++ {
+		path, finished := kill(n)
+		if path == "" { // as before the last statement
+			continue
+		}
+		e := enginetest.OpenFile(t, path, crashOptions("later", func() {}))
+		got := state(t, e)
+		at := slices.Index(states, got)
+		if looked++; looked%2 == 0 || at != seen || finished || enginetest.Long("kills") {
+			enginetest.Check(t, e)
+		}
+		enginetest.CloseFile(t, e)
+		if at < seen || finished && at != len(states)-1 {
+			enginetest.Equal(t, fmt.Sprintf("state after a kill before statement %d is number %d; number %d", n, at, seen), states[seen], got)
+			t.FailNow()
+		}
+		if at > seen {
+			met++
+		}
+		if seen = at; finished {
+			break
+		}
+	}
+	if met != len(states) {
+		t.Errorf("of %d states only %d were left by a kill", len(states), met)
 	}
 }
 
@@ -204,11 +224,11 @@ func copiedBetween(t *testing.T, original string, do func(context.Context, *engi
 }
 
 // statesOf lists what the file is before the deed, after every step that it tells of, and in the end.
-func statesOf(t *testing.T, original string, do func(context.Context, *engine.Engine) error) (states []string) {
+func statesOf(t *testing.T, original string, do func(context.Context, *engine.Engine) error, state func(*testing.T, *engine.Engine) string) (states []string) {
 	t.Helper()
 	var e *engine.Engine
 	note := func() {
-		if s := talkState(t, e); len(states) == 0 || states[len(states)-1] != s {
+		if s := state(t, e); len(states) == 0 || states[len(states)-1] != s {
 			states = append(states, s)
 		}
 	}

@@ -9,17 +9,21 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/index"
+	"github.com/mallardmem/mallard/engine/lineage"
 )
 
 // large is more than a row keeps beside itself.
 var large = bytes.Repeat([]byte("z"), 1<<17)
 
-// deeds are what changes a conversation. Each is done to the file of crashFile, with the ids and times of crashOptions, so that it leaves the
-// same whoever does it.
-var deeds = []struct {
+// deed is one thing that is done to a file.
+type deed struct {
 	name string
 	do   func(ctx context.Context, e *engine.Engine) error
-}{
+}
+
+// deeds are what changes a conversation. Each is done to the file of crashFile, with the ids and times of crashOptions, so that it leaves the
+// same whoever does it.
+var deeds = []deed{
 	{"append", func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.Append(ctx, conversation.AppendRequest{Conversation: "talk", Cursor: &conversation.Cursor{Path: "/talk", Host: "h"}, Messages: []conversation.Message{{Text: "one more", SaidAt: enginetest.Noon, Raw: large},
 			{Role: "assistant", SaidAt: enginetest.Noon, Blocks: []conversation.Block{{Type: conversation.ToolCallBlock, CallID: "c", Tool: "look", Input: "{}"}}}}})
@@ -85,6 +89,14 @@ var deeds = []struct {
 	}},
 	{"purge messages", func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.PurgeMessages(ctx, compact.PurgeMessagesRequest{Conversation: "talk", IDs: []string{"msg_before_2", "msg_before_8"}})
+		return err
+	}},
+	{"retract", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Retract(ctx, lineage.RetractRequest{ID: "msg_before_2", Reason: "planted"})
+		return err
+	}},
+	{"undo a retraction", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.UndoRetraction(ctx, lineage.UndoRequest{ID: "ret_before_1"})
 		return err
 	}},
 	{"purge conversation", func(ctx context.Context, e *engine.Engine) error {

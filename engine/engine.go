@@ -13,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/payload"
@@ -21,6 +22,7 @@ import (
 	"github.com/mallardmem/mallard/engine/salvage"
 	"github.com/mallardmem/mallard/engine/scope"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/turn"
 	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
@@ -43,6 +45,8 @@ type Engine struct {
 	conversations *conversation.Store
 	compactor     *compact.Compactor
 	extractor     *extract.Extractor
+	lineage       *lineage.Keeper
+	turns         *turn.Turns
 	assembler     *assemble.Assembler
 	tools         *lookup.Tools
 	upkeep        *upkeep.Upkeep
@@ -97,8 +101,13 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if e.conversations, err = conversation.New(e.file, e.contents, e.index, e.scopes, o); err != nil {
 		return nil, err
 	}
+	if err := e.conversations.Resume(ctx); err != nil {
+		return nil, err
+	}
 	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
+	e.lineage = lineage.New(e.file, e.scopes, e.memories, e.conversations, e.compactor)
+	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
 	e.assembler = assemble.New(e.file, e.index, e.conversations, o)
 	e.tools = lookup.New(e.file, e.index, e.scopes, e.recaller, e.conversations, o)
 	e.upkeep = upkeep.New(e.file, e.contents, e.index, e.compactor, o)
@@ -117,7 +126,7 @@ func (e *Engine) Close() error {
 		detached = errors.Join(detached, end())
 	}
 	e.attached = nil
-	unwritten := e.memories.Close()
+	unwritten := errors.Join(e.turns.Close(), e.conversations.Close(), e.memories.Close())
 	e.index.Close()
 	err := errors.Join(detached, unwritten, e.file.Close())
 	e.recaller.Close()

@@ -23,6 +23,7 @@ import (
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/share"
+	"github.com/mallardmem/mallard/engine/turn"
 )
 
 // openMemory opens the agent's file. The model writes summaries; without one (no LLM) they pick sentences.
@@ -91,6 +92,26 @@ func (a *agent) turn(ctx context.Context, key, said string) (string, error) {
 func (a *agent) append(ctx context.Context, m conversation.Message) error {
 	_, err := a.memory.Append(ctx, conversation.AppendRequest{Conversation: a.conversation, Messages: []conversation.Message{m}})
 	return err
+}
+
+// remembered is a turn in which the memory does its part by itself: what is known stands beside what the user says, and what they said is drawn from.
+func (a *agent) remembered(ctx context.Context, said string) (string, error) {
+	known, err := a.memory.BeforeTurn(ctx, turn.Turn{Conversation: a.conversation, Prompt: said})
+	if err != nil {
+		return "", err
+	}
+	shown, err := a.memory.Assemble(ctx, assemble.Request{Conversation: a.conversation, Budget: a.budget})
+	if err != nil {
+		return "", err
+	}
+	messages := append(shown.OpenAI(), assemble.OpenAIMessage{Role: "user", Content: known.Block + said})
+	answer, err := a.insist(ctx, messages)
+	if err != nil {
+		return "", err
+	}
+	text, _ := answer.Content.(string)
+	_, err = a.memory.AfterTurn(ctx, turn.Turn{Conversation: a.conversation, Prompt: said, Answer: text})
+	return text, err
 }
 
 // insist asks the model, and when it fails twice more, with longer and longer pauses.
@@ -241,10 +262,15 @@ func Example_agent() {
 		log.Fatal(err)
 	}
 	fmt.Println(answer)
+	if answer, err = b.remembered(ctx, "Which tea was it that Ines likes?"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer)
 	// Output:
 	// compaction: compacted, 778 to 482 tokens
 	// compaction: compacted, 867 to 500 tokens
 	// It is 4711.
+	// Green tea.
 	// Green tea.
 }
 
@@ -276,7 +302,7 @@ func modelServer() *httptest.Server {
 			ask("grep", `{"pattern": "code of the gate"}`)
 		case strings.Contains(said, "By the way"):
 			ask("remember", `{"text": "Ines likes green tea."}`)
-		case strings.Contains(said, "Which tea") && strings.Contains(system, "green tea"):
+		case strings.Contains(said, "Which tea") && strings.Contains(system+said, "green tea"):
 			answer.Content = "Green tea."
 		}
 		json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion", "choices": []any{map[string]any{"index": 0, "message": answer, "finish_reason": "stop"}}})

@@ -192,6 +192,22 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
+// TestNextTier has the acceptance vectors N. The rules run after uses are written, and in Maintain; in the source nothing ran them.
+func TestNextTier(t *testing.T) {
+	enginetest.Alone(t)
+	e := enginetest.Open(t, engine.Options{})
+	for of, want := range map[string]string{
+		"'peripheral', 3, 0.4, 0.5, 1": "working", "'peripheral', 2, 0.9, 0.5, 1": "none", "'peripheral', 3, 0.399, 0.5, 1": "none",
+		"'working', 10, 0.7, 0.8, 1": "core", "'working', 10, 0.7, 0.79, 1": "none", "'working', 9, 0.7, 0.8, 1": "none",
+		"'working', 2, 0.5, 0.5, 61": "peripheral", "'working', 2, 0.5, 0.5, 60": "none", "'working', 3, 0.5, 0.5, 61": "none",
+		"'working', 50, 0.149, 0.5, 1": "peripheral", "'core', 2, 0.149, 0.9, 1": "working", "'core', 3, 0.1, 0.9, 1": "none", "'core', 2, 0.15, 0.9, 1": "none",
+	} {
+		if got := ask(t, e, "coalesce(next_tier("+of+").tier, 'none')"); got != want {
+			t.Errorf("next_tier(%s) is %v, want %s", of, got, want)
+		}
+	}
+}
+
 func TestKeptRanks(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, engine.Options{})

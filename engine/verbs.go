@@ -10,12 +10,14 @@ import (
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
+	"github.com/mallardmem/mallard/engine/turn"
 	"github.com/mallardmem/mallard/engine/upkeep"
 )
 
@@ -99,9 +101,14 @@ func (e *Engine) FlushTouches(ctx context.Context) ([]memory.TierChange, error) 
 	return e.memories.FlushTouches(ctx)
 }
 
-// Maintain brings memories to the tier that their use, age and importance make due, and writes the uses that were noted.
-func (e *Engine) Maintain(ctx context.Context, r memory.MaintainRequest) (*memory.Maintained, error) {
-	return e.memories.Maintain(ctx, r)
+// SetRetention stores the file's policy of which memories are not kept for ever, which Maintain does by; one without rules removes it.
+func (e *Engine) SetRetention(ctx context.Context, r memory.Retention) error {
+	return e.memories.SetRetention(ctx, r)
+}
+
+// Retention gives the file's policy; without rules there is none.
+func (e *Engine) Retention(ctx context.Context) (memory.Retention, error) {
+	return e.memories.Retention(ctx)
 }
 
 // WeightSets gives all sets by name: the built-in ones and those stored in the file.
@@ -305,6 +312,40 @@ func (e *Engine) Drafts(ctx context.Context, r extract.DraftsRequest) (all []ext
 // AdmissionStats counts which drafts were admitted and rejected, and why.
 func (e *Engine) AdmissionStats(ctx context.Context, r extract.AdmissionStatsRequest) (*extract.AdmissionStats, error) {
 	return e.extractor.AdmissionStats(ctx, r)
+}
+
+// What came from what: package lineage.
+
+// Lineage tells what something came from, and what came from it.
+func (e *Engine) Lineage(ctx context.Context, r lineage.Request) (*lineage.Lineage, error) {
+	return e.lineage.Lineage(ctx, r)
+}
+
+// Retract withdraws a message, memory, summary, import or call and all that descends from it, in one transaction; DryRun only says what that is.
+func (e *Engine) Retract(ctx context.Context, r lineage.RetractRequest) (*lineage.Retraction, error) {
+	return e.lineage.Retract(ctx, r)
+}
+
+// UndoRetraction takes a retraction back: all is as it was before, where nobody has changed it since.
+func (e *Engine) UndoRetraction(ctx context.Context, r lineage.UndoRequest) (*lineage.Retraction, error) {
+	return e.lineage.UndoRetraction(ctx, r)
+}
+
+// Retractions lists what was retracted, the newest first.
+func (e *Engine) Retractions(ctx context.Context, r lineage.ListRequest) ([]lineage.Retraction, error) {
+	return e.lineage.Retractions(ctx, r)
+}
+
+// Around a turn of talk: package turn.
+
+// BeforeTurn gives what is known that may matter for what the user says, as a block for the prompt: what fits, was not shown in the session's last turns, and was of use.
+func (e *Engine) BeforeTurn(ctx context.Context, t turn.Turn) (*turn.Injection, error) {
+	return e.turns.Before(ctx, t)
+}
+
+// AfterTurn keeps what was said, notes which memories were of use, and has memories drawn from the talk when enough of it was not read yet.
+func (e *Engine) AfterTurn(ctx context.Context, t turn.Turn) (*turn.Outcome, error) {
+	return e.turns.After(ctx, t)
 }
 
 // What a model is shown: package assemble.

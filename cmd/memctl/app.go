@@ -184,7 +184,11 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 	if err != nil {
 		return err
 	}
-	o.Conversation = c.Conversation
+	o.Conversation, o.Turns = c.Conversation, c.Turns
+	preset := cmp.Or(o.Extraction.Admission.Preset, c.Admission.Preset)
+	o.Extraction = c.Extraction
+	o.Extraction.Admission = c.Admission
+	o.Extraction.Admission.Preset = preset
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = a.memoryLimit(c)
 	}

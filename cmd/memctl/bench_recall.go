@@ -28,7 +28,8 @@ The vectors are of a model that costs next to nothing, with --dims dimensions; w
 is part of every figure.`,
 		Example: `  memctl bench recall
   memctl bench recall --n 10000 --model static --json
-  memctl bench recall --n 1000 --words 800`,
+  memctl bench recall --n 1000 --words 800
+  memctl bench recall --n 10000 --versions 10`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("model") {
@@ -67,6 +68,7 @@ is part of every figure.`,
 	f.IntVar(&c.Memories, "n", 100_000, "memories in the file, 100 to 10000000")
 	f.IntVar(&c.Dims, "dims", 384, "dimensions of the vectors, 1 to 16384")
 	f.IntVar(&c.Words, "words", 0, "words of each memory, 20 to 10000 (default 20 to 70); long ones have passages")
+	f.IntVar(&c.Versions, "versions", 1, "texts that each memory has had, 1 to 1000; from 2 on recalls of the past are measured")
 	f.IntVar(&c.Queries, "queries", 200, "recalls of each sort")
 	f.IntVar(&c.Live, "live", 2000, "memories written one at a time")
 	f.Uint64Var(&c.Seed, "seed", 1, "of the made-up text")
@@ -81,7 +83,7 @@ is part of every figure.`,
 // benchPhase is this program again, for one phase with the same flags.
 func (a *app) benchPhase(ctx context.Context, cmd *cobra.Command, phase bench.Phase, file string) *exec.Cmd {
 	args := []string{"bench", "recall", "--phase", string(phase), "--file", file}
-	for _, name := range []string{"n", "dims", "words", "queries", "live", "seed"} {
+	for _, name := range []string{"n", "dims", "words", "versions", "queries", "live", "seed"} {
 		args = append(args, "--"+name, cmd.Flag(name).Value.String())
 	}
 	if cmd.Flags().Changed("model") {

@@ -23,6 +23,9 @@ import (
 // config is what the configuration file and the environment say. docs/configuration.md lists every key.
 type config struct {
 	Conversation setup.Conversation `toml:"conversation"`
+	Extraction   setup.Extraction   `toml:"extraction"`
+	Admission    setup.Admission    `toml:"admission"`
+	Turns        setup.Turns        `toml:"turns"`
 	LLM          llmConfig          `toml:"llm"`
 	Database     databaseConfig     `toml:"database"`
 
@@ -57,10 +60,10 @@ func (s setting) name() string { return s.table + "." + s.key }
 
 // variable is the environment's name for the key.
 func (s setting) variable() string {
-	if s.table == "llm" {
-		return "MEMCTL_" + strings.ToUpper(s.table+"_"+s.key)
+	if s.table == "conversation" || s.table == "database" {
+		return "MEMCTL_" + strings.ToUpper(s.key)
 	}
-	return "MEMCTL_" + strings.ToUpper(s.key)
+	return "MEMCTL_" + strings.ToUpper(s.table+"_"+s.key)
 }
 
 // settings lists all keys in their order.
@@ -72,7 +75,7 @@ func (c *config) settings() (all []setting) {
 			continue
 		}
 		for j := range tables.Field(i).NumField() {
-			if field := tables.Field(i).Type().Field(j); field.IsExported() {
+			if field := tables.Field(i).Type().Field(j); field.IsExported() && field.Tag.Get("toml") != "-" {
 				all = append(all, setting{table, field.Tag.Get("toml"), tables.Field(i).Field(j)})
 			}
 		}
@@ -149,8 +152,12 @@ func (c *config) readEnvironment() error {
 
 // resolved fills in the defaults, and refuses values that are not allowed.
 func (c config) resolved() (config, error) {
-	var err error
+	var err, ofExtraction, ofTurns error
 	c.Conversation, err = c.Conversation.Resolved()
+	c.Extraction.Admission = c.Admission
+	c.Extraction, ofExtraction = c.Extraction.Resolved()
+	c.Turns, ofTurns = c.Turns.Resolved()
+	err = errors.Join(err, ofExtraction, ofTurns)
 	c.Database.Memory = cmp.Or(c.Database.Memory, setup.DefaultMemory)
 	if c.Database.Memory < setup.LeastMemory {
 		err = errors.Join(err, usage("database.memory is %s; allowed: %dMB or more", c.Database.Memory, setup.LeastMemory))
@@ -163,8 +170,7 @@ func (s setting) meant() error {
 	if !s.field.IsZero() || s.field.Kind() == reflect.Bool || s.field.Kind() == reflect.Slice {
 		return nil
 	}
-	var c config
-	c.Conversation, _ = c.Conversation.Resolved()
+	c, _ := config{}.resolved()
 	for _, other := range c.settings() {
 		if other.name() == s.name() && other.field.IsZero() {
 			return nil

@@ -15,13 +15,13 @@ import (
 func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "What holds for conversations, the language model and the database",
-		Long: `Config shows what holds for conversations, which language model writes summaries, and how much memory the database has. A value is the default, or that of the
+		Short: "What holds for conversations, memories drawn from talk, the language model and the database",
+		Long: `Config shows what holds for conversations, how memories are drawn from talk and recalled before a turn, which language model there is, and how much memory the database has. A value is the default, or that of the
 configuration file, or that of an environment variable, which wins: MEMCTL_ and the key in capitals, such as MEMCTL_LEAF_CHUNK_TOKENS, or
-MEMCTL_LLM_MODEL for a key of the table [llm].
+MEMCTL_LLM_MODEL for a key of the table [llm]; the tables [extraction], [admission] and [turns] have their names there as well.
 
 The file is --config, else MEMCTL_CONFIG, else mallard/config.toml in your configuration folder. It is TOML, with the tables
-[conversation], [llm] and [database]. A key that is not known is an error.`,
+[conversation], [extraction], [admission], [turns], [llm] and [database]. A key that is not known is an error.`,
 		Example: `  memctl config show
   MEMCTL_LLM_PROVIDER=openai memctl config show --json`,
 	}

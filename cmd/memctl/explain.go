@@ -260,7 +260,7 @@ func stages(c recall.Candidate) string {
 	for _, s := range []struct {
 		name  string
 		after float64
-	}{{"light rerank", c.Reranked}, {"recency", c.Recency}, {"importance", c.Importance}, {"length", c.LengthNorm}, {"age, tier and use", c.Decayed}} {
+	}{{"light rerank", c.Reranked}, {"recency", c.Recency}, {"importance", c.Importance}, {"trust", c.Trusted}, {"length", c.LengthNorm}, {"age, tier and use", c.Decayed}} {
 		if math.Abs(s.after-before) > 0.0005 && before > 0 {
 			parts = append(parts, fmt.Sprintf("%s ×%.2f", s.name, s.after/before))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/ids"
+	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
@@ -66,7 +67,9 @@ needed: rules for English, German and Chinese find the statements. With [llm] in
 	f.Var(dateOf(&r.At), "at", "when the text was said (default now)")
 	f.BoolVar(&r.DryRun, "dry-run", false, "show drafts and verdicts, store nothing")
 	f.BoolVar(&r.Rules, "rules", false, "ask no language model")
+	f.StringVar((*string)(&r.Trust), "trust", "", "how far to trust what is drawn: extracted (default), untrusted, imported or stated")
 	f.StringVar(&admission, "admission", "", "reject what is not worth keeping: balanced, conservative or high-recall (default keep all)")
+	complete(cmd, "trust", memory.Trusts())
 	complete(cmd, "admission", setup.AdmissionPresets())
 	a.completeFlag(cmd, "conversation", a.conversations)
 	return cmd
@@ -173,6 +176,9 @@ func (a *app) printDrafts(drafts []extract.Draft) {
 		}
 		if text == "" {
 			text = "(purged)"
+		}
+		if d.Retracted {
+			text = "(retracted) " + text
 		}
 		t.AppendRow([]any{verdict, d.Category, line(text, a.width()-80), line(d.Reason, 40), ids.Short(d.MemoryID)})
 	}

@@ -15,7 +15,7 @@ func newGetCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show a memory with everything that is known about it",
-		Long:  `Get shows one memory, forgotten or not. ID is the whole id, or its ending of six characters or more. With --as-of or --known-at it is shown as it was
+		Long: `Get shows one memory, forgotten or not. ID is the whole id, or its ending of six characters or more. With --as-of or --known-at it is shown as it was
 then, if it was true and known.`,
 		Example: `  memctl get k3f9x2ab
   memctl get k3f9x2ab --known-at 2026-05-01
@@ -70,6 +70,7 @@ func (a *app) printMemory(m *memory.Memory) {
 	row("supersedes", m.Supersedes)
 	row("fact key", m.FactKey)
 	row("source", strings.TrimSpace(m.Source+" "+m.SourceSession))
+	row("trust", string(m.Trust))
 	for _, r := range m.Relations {
 		if r.TargetID != m.Supersedes && r.TargetID != m.SupersededBy {
 			row(r.Type, r.TargetID)
@@ -79,7 +80,11 @@ func (a *app) printMemory(m *memory.Memory) {
 		row("recalled", plural(m.AccessCount, "time, last ", "times, last ")+minute(m.LastAccessedAt))
 	}
 	if !m.RetiredAt.IsZero() {
-		row("forgotten", strings.TrimSpace(minute(m.RetiredAt)+" "+m.RetiredReason))
+		gone := "forgotten"
+		if m.RetractedBy != "" {
+			gone = "retracted"
+		}
+		row(gone, strings.TrimSpace(minute(m.RetiredAt)+" "+m.RetiredReason))
 	}
 	t.Render()
 }

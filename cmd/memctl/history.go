@@ -43,7 +43,7 @@ What was purged has no history. What memctl index rebuild --drop-retired-before 
 
 func (a *app) printHistory(h *memory.History) {
 	if h.Dropped > 0 {
-		a.printf("%s given up for their space; known until %s.\n", plural(h.Dropped, "version was", "versions were"), second(h.DroppedUntil))
+		a.printf("%s given up for the space; known until %s.\n", plural(h.Dropped, "version was", "versions were"), second(h.DroppedUntil))
 	}
 	t := a.table("known from", "field", "was", "is")
 	for n, v := range h.Versions {

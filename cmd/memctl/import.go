@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 func newImportCommand(a *app) *cobra.Command {
@@ -34,6 +36,8 @@ line with a fault is left out and reported, and the exit code is 1.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case messages && r.Trust != "":
+				return usage("trust is for memories")
 			case messages && r.Strict:
 				return usage("strict is for memories; of messages no field takes a default")
 			case !messages && cmd.Flags().Changed("conversation"):
@@ -47,6 +51,9 @@ line with a fault is left out and reported, and the exit code is 1.`,
 			}
 			defer in.Close()
 			r.Agent = a.agent
+			if args[0] != "-" {
+				r.Name = filepath.Base(args[0])
+			}
 			how := canWrite | canEmbed | canCreate | canExplore
 			if r.DryRun {
 				how = 0
@@ -75,6 +82,8 @@ line with a fault is left out and reported, and the exit code is 1.`,
 	f.BoolVar(&r.DryRun, "dry-run", false, "only look for faults")
 	f.BoolVar(&r.Strict, "strict", false, "refuse a memory with a value that its field can't have")
 	f.StringVar(&r.Conversation, "conversation", "", "the conversation of messages whose lines name none")
+	f.StringVar(&r.Trust, "trust", "", "how far to trust all memories, whatever the lines say: stated, extracted, imported or untrusted")
+	complete(cmd, "trust", memory.Trusts())
 	f.StringVar(&r.Scope, "scope", "", "the scope for all of them, whatever the lines say")
 	return cmd
 }

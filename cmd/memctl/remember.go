@@ -70,6 +70,12 @@ func newDetailFlags(cmd *cobra.Command, r *memory.RememberRequest) *detailFlags 
 	f.StringVar(&r.L1, "l1", "", "an overview in Markdown")
 	f.StringVar(&r.L2, "l2", "", "the full story (default the text)")
 	f.StringVar(&r.Source, "source", "", "where it comes from (default manual)")
+	f.StringVar((*string)(&r.Trust), "trust", "", "how far it is to be trusted: stated, extracted, imported or untrusted (default by the source)")
+	f.StringArrayVar(&r.Sources, "from", nil, "whole id of a message, summary, memory or import that it came from; repeatable")
+	f.StringVar((*string)(&r.State), "state", "", "confirmed (default), pending or archived: recall passes over what is not confirmed")
+	f.StringVar((*string)(&r.Layer), "layer", "", "durable, working, reflection or archive (default by source, state and category)")
+	f.StringVar(&r.TemporalType, "temporal-type", "", "static (default) or dynamic: it fades three times as fast")
+	f.StringVar(&r.SourceSession, "source-session", "", "the session that it was said in")
 	f.StringVar(&r.FactKey, "fact-key", "", "the slot it fills, such as preferences:editor, in place of the current memory with that key")
 	f.Var(dateOf(&r.CreatedAt), "created-at", "when it was noted (default now)")
 	f.Var(dateOf(&r.ValidFrom), "valid-from", "since when it is true (default created-at)")
@@ -77,6 +83,10 @@ func newDetailFlags(cmd *cobra.Command, r *memory.RememberRequest) *detailFlags 
 	complete(cmd, "category", memory.Categories())
 	complete(cmd, "tier", memory.Tiers())
 	complete(cmd, "source", memory.Sources())
+	complete(cmd, "trust", memory.Trusts())
+	complete(cmd, "state", memory.States())
+	complete(cmd, "layer", memory.Layers())
+	complete(cmd, "temporal-type", memory.TemporalTypes())
 	return &d
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func newUpdateCommand(a *app) *cobra.Command {
-	var text, l0, l1, l2, scope, category, tier, state, layer, validUntil, factKey string
+	var text, l0, l1, l2, scope, category, tier, state, layer, trust, validUntil, factKey string
 	var importance, confidence float64
 	cmd := &cobra.Command{
 		Use:   "update ID",
@@ -32,7 +32,7 @@ its own is their default too. When something is true that was not true before, u
 				ID: args[0], Agent: a.agent, Text: given(cmd, "text", text), L0: given(cmd, "l0", l0), L1: given(cmd, "l1", l1),
 				L2: given(cmd, "l2", l2), Scope: given(cmd, "scope", scope), Category: given(cmd, "category", memory.Category(category)),
 				Tier: given(cmd, "tier", memory.Tier(tier)), State: given(cmd, "state", memory.State(state)),
-				Layer: given(cmd, "layer", memory.Layer(layer)), Importance: given(cmd, "importance", importance),
+				Layer: given(cmd, "layer", memory.Layer(layer)), Trust: given(cmd, "trust", memory.Trust(trust)), Importance: given(cmd, "importance", importance),
 				Confidence: given(cmd, "confidence", confidence), FactKey: given(cmd, "fact-key", factKey),
 			}
 			if validUntil == "never" {
@@ -76,6 +76,7 @@ its own is their default too. When something is true that was not true before, u
 	f.StringVar(&tier, "tier", "", "core, working or peripheral")
 	f.StringVar(&state, "state", "", "pending, confirmed or archived")
 	f.StringVar(&layer, "layer", "", "durable, working, reflection or archive")
+	f.StringVar(&trust, "trust", "", "how far it is to be trusted: stated, extracted, imported or untrusted")
 	f.Var(fractionOf(&importance), "importance", "0 to 1; confidence becomes the same unless it is given too")
 	f.Var(fractionOf(&confidence), "confidence", "0 to 1")
 	f.StringVar(&validUntil, "valid-until", "", "when it expires: a date, or never")
@@ -84,6 +85,7 @@ its own is their default too. When something is true that was not true before, u
 	complete(cmd, "tier", memory.Tiers())
 	complete(cmd, "state", memory.States())
 	complete(cmd, "layer", memory.Layers())
+	complete(cmd, "trust", memory.Trusts())
 	return cmd
 }
 

@@ -121,6 +121,46 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
+// TestGuardSurvivesClosing: a breaker that is open stays so in a file that is closed and opened, and what was spent stays spent.
+func TestGuardSurvivesClosing(t *testing.T) {
+	enginetest.Alone(t)
+	clock := &enginetest.Clock{At: enginetest.Noon}
+	path := enginetest.NewFile(t)
+	refusing, summing := enginetest.Answers(enginetest.Refused{}), enginetest.Summing(5, 5)
+	open := func(llm *enginetest.LLM) *engine.Engine {
+		return enginetest.OpenFile(t, path, engine.Options{LLM: llm, Now: clock.Now, Conversation: enginetest.Small(2, 10, func(o *setup.Conversation) { o.SummaryMaxCalls = 3 })})
+	}
+	e := open(refusing)
+	enginetest.Say(t, e, "talk", enginetest.Times(20, 10)...)
+	request := compact.Request{Conversation: "talk", Budget: 220}
+	for range 3 {
+		e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 100, Force: true})
+	}
+	enginetest.CloseFile(t, e)
+	e = open(refusing)
+	for range 3 {
+		e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 100, Force: true})
+	}
+	if calls := len(refusing.Calls()); calls != 5 {
+		t.Errorf("%d calls were refused, want 5 in all", calls)
+	}
+	enginetest.CloseFile(t, e)
+	e = open(summing)
+	if c := enginetest.Compact(t, e, request); c.Reason != "circuit breaker open" || len(summing.Calls()) > 0 {
+		t.Errorf("opened again: %+v", c)
+	}
+	clock.Advance(30 * time.Minute)
+	if c := enginetest.Compact(t, e, request); c.Calls != 3 || c.Reason != "the model's calls are spent for now" {
+		t.Errorf("after the cooldown: %+v", c)
+	}
+	enginetest.CloseFile(t, e)
+	e = open(summing)
+	if c := enginetest.Compact(t, e, request); c.Calls != 0 || c.Reason != "the model's calls are spent for now" {
+		t.Errorf("spent, and opened again: %+v", c)
+	}
+	enginetest.CloseFile(t, e)
+}
+
 func TestSpendGuard(t *testing.T) {
 	enginetest.Alone(t)
 	clock := &enginetest.Clock{At: enginetest.Noon}

@@ -160,6 +160,7 @@ type RetryRequest struct {
 	Conversation string // name or id; empty: of all
 	Agent        string // empty: an internal caller
 	Instructions string // for the summariser
+	DryRun       bool   // only count them, also without a model
 }
 
 // Retried says what became of them.
@@ -175,7 +176,7 @@ type Retried struct {
 // than its sources can be written. While the circuit breaker is open the model is not asked, and Reason says so. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and those of the model.
 func (cp *Compactor) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, error) {
 	result := &Retried{Rewritten: []string{}}
-	if cp.opts.LLM == nil {
+	if cp.opts.LLM == nil && !r.DryRun {
 		return result, fmt.Errorf("retry fallbacks: %w", fault.ErrNoLLM)
 	}
 	var ids []string
@@ -195,7 +196,9 @@ func (cp *Compactor) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retri
 	if err != nil {
 		return result, err
 	}
-	result.Left = len(ids)
+	if result.Left = len(ids); r.DryRun {
+		return result, nil
+	}
 	for i, id := range ids {
 		cp.opts.Progress("summaries", i, len(ids))
 		if cp.conversations.Guard.Closed("", false) == conversation.ReasonOpen {

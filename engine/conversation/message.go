@@ -53,17 +53,18 @@ const (
 	AsideHeartbeat SetAside = "heartbeat"  // a poll of the host and its acknowledgement
 	AsideOffBranch SetAside = "off_branch" // edited away or rolled back
 	AsideEvent     SetAside = "event"      // a record of the host, no turn of talk
+	AsideRetracted SetAside = "retracted"  // withdrawn, with all that descends from it: the text stays, and nothing finds it
 	AsidePurged    SetAside = "purged"     // removed for good: number, role and time are all that is left of it
 )
 
 // SetAsides lists the reasons.
 func SetAsides() []SetAside {
-	return []SetAside{AsideNew, AsideReset, AsideHeartbeat, AsideOffBranch, AsideEvent, AsidePurged}
+	return []SetAside{AsideNew, AsideReset, AsideHeartbeat, AsideOffBranch, AsideEvent, AsideRetracted, AsidePurged}
 }
 
 // Recallable reports whether what is set aside so can be recalled.
 func (s SetAside) Recallable() bool {
-	return s != AsideHeartbeat && s != AsideEvent && s != AsidePurged
+	return s != AsideHeartbeat && s != AsideEvent && s != AsideRetracted && s != AsidePurged
 }
 
 // Roles lists who may have said a message.

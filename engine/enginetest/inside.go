@@ -12,6 +12,7 @@ import (
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/duckfile"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // part gives an engine's own part by the name of its field. No user can have it; the functions of this package that do to a file what only damage, a
@@ -105,3 +106,6 @@ func TamperOpen(ctx context.Context, e *engine.Engine, statement string, args ..
 		return err
 	})
 }
+
+// Memories is the room of that name.
+func Memories(e *engine.Engine) *memory.Store { return part[*memory.Store](e, "memories") }

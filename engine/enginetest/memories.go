@@ -12,10 +12,14 @@ import (
 	"github.com/mallardmem/mallard/engine/memory"
 )
 
-// Import reads lines of memories and wants its report to be as given.
+// Import reads lines of memories and wants its report to be as given, and the import to have an id where it stored something.
 func Import(t *testing.T, e *engine.Engine, lines string, want interchange.Imported) {
 	t.Helper()
 	got, err := e.Import(t.Context(), strings.NewReader(lines), interchange.ImportRequest{})
+	if got != nil && (got.ID != "") != (got.Created > 0) {
+		t.Errorf("%d stored, and the import's id is %q", got.Created, got.ID)
+	}
+	got.ID = ""
 	if diff := cmp.Diff(&want, got); err != nil || diff != "" {
 		t.Fatalf("%v, (-want +got):\n%s", err, diff)
 	}

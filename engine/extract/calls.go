@@ -128,6 +128,7 @@ func (x *run) noteCall(ctx context.Context, made call) error {
 		if err != nil {
 			return err
 		}
+		x.called = id
 		return tx.AppendRows("model_calls", [][]driver.Value{{id, made.label, x.opts.LLM.Model(), duck.NullText(made.conversationID), int32(made.attempt),
 			int32(made.prompt), int32(made.answer), made.told, cost, made.outcome, made.started, made.seconds}})
 	})

@@ -31,6 +31,7 @@ type Extractor struct {
 	memories      *memory.Store
 	conversations *conversation.Store
 	opts          setup.Options
+	noise         noise
 }
 
 // New gives what extracts from a file, and has purges take drafts along.

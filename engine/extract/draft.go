@@ -13,6 +13,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
 )
 
@@ -70,12 +71,16 @@ type Draft struct {
 	SaidAt time.Time `json:"said_at"`
 	MadeAt time.Time `json:"made_at"`
 
+	// Retracted: a message that it was drawn from is, or the memory that it became.
+	Retracted bool `json:"retracted,omitempty"`
+
 	// Admission is what the gate thought of it; nil: it is off. Drafts does not give it.
 	Admission *Admission `json:"admission,omitempty"`
 
-	found  found // how the rule or the model found it
-	at     int   // its message among those of the window
-	failed error // why it can't be stored
+	found  found  // how the rule or the model found it
+	at     int    // its message among those of the window
+	failed error  // why it can't be stored
+	callID string // of the model that found it
 }
 
 // found is what is known of a draft beside what is kept.
@@ -104,6 +109,30 @@ func appendOnly(category memory.Category) bool {
 // versioned are the categories whose memories a newer statement supersedes.
 func versioned(category memory.Category) bool {
 	return category == memory.Preference || category == memory.Entity
+}
+
+// sources are what a draft was drawn from: messages, and where a model found it the call.
+func (d *Draft) sources(how memory.How) (all []memory.Source) {
+	for _, id := range d.MessageIDs {
+		all = append(all, memory.Source{How: how, Kind: kinds.Message, ID: id})
+	}
+	if d.callID != "" {
+		all = append(all, memory.Source{How: memory.Asked, Kind: memory.CallKind, ID: d.callID})
+	}
+	return all
+}
+
+// observed are the sources of a confirmation, or a contradiction.
+func (d *Draft) observed(label string, confirms bool) []memory.Source {
+	how := memory.Supported
+	if !confirms {
+		how = memory.Contradicted
+	}
+	all := d.sources(how)
+	for i := range all {
+		all[i].How, all[i].Label, all[i].SaidAt = how, label, d.SaidAt
+	}
+	return all
 }
 
 // row gives the draft as the columns of the table drafts, in their order.
@@ -141,7 +170,7 @@ func scanDraft(rows *sql.Rows, d *Draft) error {
 	var ids duckdb.Composite[[]string]
 	err := rows.Scan(&d.ID, duck.TextOf(&d.ConversationID), duck.TextOf(&d.Conversation), &first, &last, &ids, &start, &end, &d.Scope, duck.TextOf(&d.Category), &d.Rule,
 		duck.TextOf(&d.Language), duck.TextOf(&d.Model), &d.Text, duck.TextOf(&d.Content), duck.TextOf(&d.FactKey), duck.TextOf(&d.Context), &d.Importance,
-		&d.Confidence, duck.TextOf(&d.Verdict), duck.TextOf(&d.Action), &d.Reason, duck.TextOf(&d.MatchID), &similarity, &near, duck.TextOf(&d.MemoryID), &d.SaidAt, &d.MadeAt)
+		&d.Confidence, duck.TextOf(&d.Verdict), duck.TextOf(&d.Action), &d.Reason, duck.TextOf(&d.MatchID), &similarity, &near, duck.TextOf(&d.MemoryID), &d.SaidAt, &d.MadeAt, &d.Retracted)
 	if err != nil {
 		return err
 	}

@@ -23,3 +23,6 @@ func Judged(g setup.Gate, category string, utility, confidence, greatest float64
 	a.judge()
 	return a.Score, a.Rejected, a.Hint
 }
+
+// Touchstone is the text by which a model is found to tell texts apart.
+var Touchstone = prototypes[touchstone]

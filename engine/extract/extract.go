@@ -27,6 +27,8 @@ type Request struct {
 	// Scope is what the memories are for. Default the conversation's, for a text that of the agent.
 	Scope string
 	Agent string // on whose behalf; empty: an internal caller
+	// Trust of the memories. Default memory.Extracted.
+	Trust memory.Trust
 	// Rules has rules find the statements and judge them, also where there is a model.
 	Rules bool
 	// DryRun finds and judges, and stores nothing.
@@ -78,7 +80,7 @@ func (r Request) validate() error {
 	case r.From < 0 || r.To < 0 || r.To > 0 && r.To < max(r.From, 1):
 		return fault.Invalid("from and to", fmt.Sprint(r.From, " ", r.To), "seqs from 1, the first no greater than the last")
 	}
-	return cmp.Or(fault.CheckText("conversation", r.Conversation), fault.CheckText("text", r.Text), fault.CheckText("session", r.Session), fault.CheckText("scope", r.Scope),
+	return cmp.Or(fault.Member("trust", cmp.Or(r.Trust, memory.Extracted), memory.Trusts()), fault.CheckText("conversation", r.Conversation), fault.CheckText("text", r.Text), fault.CheckText("session", r.Session), fault.CheckText("scope", r.Scope),
 		fault.CheckTime("at", r.At))
 }
 
@@ -105,6 +107,7 @@ type run struct {
 	report  *Report
 	scope   string
 	said    string // all of the window that is read
+	called  string // the last call of the model
 
 	// planned are the proposals that later drafts are held against: those of the window, and with DryRun of all windows before. ended are the memories that
 	// some of them supersede.
@@ -211,7 +214,7 @@ func (x *run) propose(ctx context.Context, w *window) ([]*Draft, []*memory.Propo
 func (x *run) remembering(d *Draft, of turn) memory.RememberRequest {
 	r := memory.RememberRequest{Text: d.Text, L1: d.Overview, L2: d.Content, Scope: d.Scope, Agent: x.request.Agent, Category: d.Category,
 		Importance: &d.Importance, Confidence: &d.Confidence, Layer: memory.WorkingLayer, FactKey: d.FactKey, CreatedAt: d.SaidAt, Source: "auto-capture",
-		SourceSession: cmp.Or(of.session, d.ConversationID)}
+		SourceSession: cmp.Or(of.session, d.ConversationID), Trust: x.request.Trust}
 	if d.Context != "" {
 		r.Contexts = []string{d.Context}
 	}

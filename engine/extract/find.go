@@ -58,13 +58,35 @@ func (x *run) conversation(ctx context.Context) error {
 	}
 }
 
+// mostUnread is how many messages Unread gives.
+const mostUnread = 500
+
+// Unread gives messages of a conversation that no extraction has read yet, oldest first, at most 500. Errors: those of Messages.
+func (ex *Extractor) Unread(ctx context.Context, name, agent string) ([]*conversation.Message, error) {
+	from := 0
+	var id string
+	err := ex.file.Read(ctx, "extract", func(c *duck.Conn) error {
+		v, err := ex.conversations.Readable(ctx, c, name, agent)
+		if err != nil {
+			return err
+		}
+		id = v.ID
+		from, err = readCursor(ctx, c, v.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ex.conversations.Messages(ctx, conversation.MessagesRequest{Conversation: id, Agent: agent, From: from + 1, Limit: mostUnread})
+}
+
 // next is the window that begins with the first of these messages: all of them, or for a model as many as it is shown.
 func (x *run) next(conversationID string, messages []*conversation.Message, cursor int) *window {
 	w := &window{conversationID: conversationID, from: messages[0].Seq, cursor: cursor}
 	room := x.opts.Extraction.MaxChars
 	for _, m := range messages {
 		said := m.Role == "user" && m.SetAside.Recallable()
-		if x.modelled() && len(w.turns) > 0 && said && len(m.Text) > room {
+		if x.modelled() && !x.opts.Extraction.Compress && len(w.turns) > 0 && said && len(m.Text) > room {
 			break
 		}
 		w.to = m.Seq

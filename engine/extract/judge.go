@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/text/capture"
 )
@@ -101,7 +102,8 @@ func (x *run) act(c *candidate, decided decision) (made bool, edits []memory.Edi
 	d, at := c.draft, c.draft.SaidAt
 	observe := func(confirms bool) {
 		label := capture.NormaliseContext(decided.context)
-		edits = append(edits, memory.Edit{ID: decided.match.id, Change: func(m *memory.Memory) { m.SupportInfo = m.SupportOf().Observe(label, confirms, at) }})
+		edits = append(edits, memory.Edit{ID: decided.match.id, Change: func(m *memory.Memory) { m.SupportInfo = m.SupportOf().Observe(label, confirms, at) },
+			Sources: d.observed(label, confirms)})
 	}
 	switch decided.action {
 	case Skip, Reject:
@@ -115,6 +117,7 @@ func (x *run) act(c *candidate, decided decision) (made bool, edits []memory.Edi
 	case Merge:
 		err = c.proposal.Supersede(decided.match.id)
 		x.ended[decided.match.id] = true
+		c.proposal.From(memory.Source{How: memory.Merged, Kind: kinds.Memory, ID: decided.match.id})
 		support := decided.match.memory.SupportOf().Observe(capture.NormaliseContext(decided.context), true, at)
 		edits = append(edits, memory.Edit{ID: c.id, Change: func(m *memory.Memory) { m.SupportInfo = support }})
 	case Contextualize:
@@ -127,6 +130,7 @@ func (x *run) act(c *candidate, decided decision) (made bool, edits []memory.Edi
 	if err != nil {
 		return false, nil, err
 	}
+	c.proposal.From(d.sources(memory.Drawn)...)
 	d.MemoryID, c.stored = c.id, true
 	if x.request.DryRun {
 		d.MemoryID = ""

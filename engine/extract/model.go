@@ -31,7 +31,17 @@ func (x *run) find(ctx context.Context, w *window) ([]*Draft, error) {
 		return x.byRules(ctx, w)
 	}
 	x.report.Model = x.opts.LLM.Model()
-	drafts, err := x.byModel(ctx, w)
+	part, places := x.shown(ctx, w)
+	if len(part.turns) == 0 {
+		return nil, ctx.Err()
+	}
+	drafts, err := x.byModel(ctx, part)
+	for _, d := range drafts {
+		d.at = places[d.at]
+	}
+	if err == nil && len(drafts) == 0 {
+		x.learnNoise(ctx, x.said)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -82,6 +92,9 @@ func (x *run) byModel(ctx context.Context, w *window) ([]*Draft, error) {
 		}
 		return nil
 	})
+	for _, d := range drafts {
+		d.callID = x.called
+	}
 	return drafts, err
 }
 
@@ -269,7 +282,7 @@ func (x *run) merge(ctx context.Context, c *candidate, decided decision) (decisi
 	confident, important := mergedConfident, n.memory.Importance
 	r := memory.RememberRequest{Text: got.Abstract, L1: strings.TrimSpace(got.Overview), L2: strings.TrimSpace(got.Content), Scope: n.memory.Scope, Agent: x.request.Agent,
 		Category: c.draft.Category, Importance: &important, Confidence: &confident, Layer: n.memory.Layer, FactKey: n.memory.FactKey, CreatedAt: c.memory.CreatedAt,
-		Contexts: n.memory.Contexts, Source: "auto-capture", SourceSession: c.memory.SourceSession, TemporalType: capture.Temporal(got.Content)}
+		Contexts: n.memory.Contexts, Source: "auto-capture", SourceSession: c.memory.SourceSession, Trust: x.request.Trust, TemporalType: capture.Temporal(got.Content)}
 	merged, errs, err := x.memories.Propose(ctx, []memory.RememberRequest{r})
 	if err != nil {
 		return decision{}, err
@@ -278,6 +291,7 @@ func (x *run) merge(ctx context.Context, c *candidate, decided decision) (decisi
 		decided.reason = "what was merged can't be stored"
 		return decided.to(Create), nil
 	}
+	merged[0].From(memory.Source{How: memory.Asked, Kind: memory.CallKind, ID: x.called})
 	*c = *x.proposed(c.draft, merged[0])
 	return decided.to(Merge), nil
 }

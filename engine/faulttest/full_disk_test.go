@@ -14,7 +14,7 @@ import (
 // file goes on with everything acknowledged.
 func TestFullDisk(t *testing.T) {
 	needTracer(t)
-	const size, most = 64 << 20, 14 << 20
+	const size, most = 96 << 20, 14 << 20
 	reference := lived(t, "short")
 	c, notes := newTrial(t), map[string]int{}
 	var j juror

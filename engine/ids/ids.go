@@ -17,6 +17,8 @@ const (
 	Grant        = "grant_"
 	Draft        = "drf_"
 	Call         = "call_"
+	Import       = "imp_"
+	Retraction   = "ret_"
 )
 
 // How many characters of an id's ending are shown, and the fewest that are accepted.

@@ -51,7 +51,7 @@ type Document struct {
 	wishes         bool
 	noise          bool // a greeting, or the record of a look-up that found nothing
 	Retired        bool // its owner is forgotten: the row stays, the index has nothing of it
-	Hidden         bool // its owner is a memory that is not confirmed: recall passes it over
+	Hidden         bool // its owner is a memory that recall passes over unless it is asked for, as the macro set_apart says
 	Use            Use
 	Words          Indexed
 	Vector         []float32 // nil: none
@@ -64,6 +64,7 @@ type Use struct {
 	Importance, Confidence     float64
 	AccessCount                int32
 	TemporalType               string
+	Trust                      string
 }
 
 // Analyse takes the fields of a document apart. It needs no lock.
@@ -215,6 +216,17 @@ func (ix *Index) UpdateDocument(ctx context.Context, tx *duck.Write, d *Document
 		sql.Named("length", d.Words.length), sql.Named("characters", d.characters), sql.Named("asks", d.asks),
 		sql.Named("ends_asking", d.endsAsking), sql.Named("tells", d.tells), sql.Named("wishes", d.states()), sql.Named("noise", d.noise),
 		sql.Named("live", !d.Retired))
+	return err
+}
+
+// SettleTiers writes the tiers of documents, and nothing else of them. Where KeepsResident, all that recall filters by is to be filled in.
+func (ix *Index) SettleTiers(ctx context.Context, tx *duck.Write, docs []*Document) error {
+	numbers, tiers := make([]int32, len(docs)), make([]string, len(docs))
+	for i, d := range docs {
+		numbers[i], tiers[i] = d.No, d.Tier
+		ix.noteColumns(d)
+	}
+	_, err := tx.Exec(ctx, "document_settle", sql.Named("doc_nos", numbers), sql.Named("tiers", tiers))
 	return err
 }
 

@@ -20,8 +20,8 @@ import (
 
 // Past is where the documents of the past come from: texts that were edited, and those of what is forgotten.
 type Past struct {
-	// Documents reads all of them and analyses them; until is when each left the present.
-	Documents func(ctx context.Context, c *duck.Conn, do func(d *Document, until time.Time) error) error
+	// Documents reads them by their numbers and analyses them; until is when each left the present.
+	Documents func(ctx context.Context, c *duck.Conn, of duck.Numbers, do func(d *Document, until time.Time) error) error
 	// Texts reads what some of them are made of, by their numbers: the fields that are indexed, and the text that is embedded.
 	Texts func(ctx context.Context, c *duck.Conn, docNos []int32, do func(docNo int32, fields []Field, embedded string)) error
 	// Drop gives up what was known only until before a moment, and tells how many versions that were.
@@ -107,7 +107,7 @@ func (ix *Index) DropPast(ctx context.Context, tx *duck.Write, docNos []int32) e
 	return nil
 }
 
-// eachPast analyses every document of the past of the committed file, on a connection of its own.
+// eachPast analyses every document of the past of the committed file, on a connection of its own, a range of numbers at a time.
 func (ix *Index) eachPast(ctx context.Context, do func(d *Document, until time.Time) error) error {
 	if ix.past.Documents == nil {
 		return nil
@@ -117,7 +117,16 @@ func (ix *Index) eachPast(ctx context.Context, do func(d *Document, until time.T
 		return err
 	}
 	defer c.Close()
-	return ix.past.Documents(ctx, c, do)
+	var last int32
+	if _, err := c.One(ctx, "index_last", []any{&last}); err != nil {
+		return err
+	}
+	for from := int32(0); from <= last; from += rebuildBatch {
+		if err := ix.past.Documents(ctx, c, duck.Numbers{From: from, To: from + rebuildBatch - 1}, do); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rebuildPast adds the documents of the past to the tables of a rebuild, and their words to those of the present.

@@ -40,6 +40,9 @@ type making struct{ changes []resident.Change }
 // keeps reports whether somebody wants to know what is written. The caller has the writer's lock.
 func (r *residence) keeps() bool { return r.now != nil || r.making != nil }
 
+// KeepsResident reports whether what is noted of documents is wanted. The caller has the writer's lock.
+func (ix *Index) KeepsResident() bool { return ix.residence.keeps() }
+
 // noteWords notes documents that get words; moved: they stand where they stood.
 func (ix *Index) noteWords(docs []*Document, moved bool) {
 	if !ix.residence.keeps() {
@@ -107,7 +110,7 @@ func (d *Document) resident() resident.Document {
 		SessionNo: d.Stand.SessionNo, Place: d.Stand.Place, CreatedAt: micros(d.CreatedAt), ValidFrom: micros(d.ValidFrom), InvalidatedAt: micros(d.InvalidatedAt),
 		Length: d.Words.length, Tells: d.tells, Wishes: d.states(), Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden,
 		Characters: d.characters, Noise: d.noise, Use: resident.Use{ValidUntil: micros(d.Use.ValidUntil), LastAccessedAt: micros(d.Use.LastAccessedAt),
-			Importance: d.Use.Importance, Confidence: d.Use.Confidence, AccessCount: d.Use.AccessCount, TemporalType: d.Use.TemporalType}}
+			Importance: d.Use.Importance, Confidence: d.Use.Confidence, AccessCount: d.Use.AccessCount, TemporalType: d.Use.TemporalType, Trust: d.Use.Trust}}
 }
 
 // micros is a time as the resident index has it; the zero time is none.

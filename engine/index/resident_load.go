@@ -33,7 +33,7 @@ func loadDocuments(ctx context.Context, c *duck.Conn, x *resident.Index, limit i
 		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(), Role: l.text(),
 			SessionNo: l.int32(), Place: l.int32(), CreatedAt: l.micros(), ValidFrom: l.micros(), InvalidatedAt: l.micros(), Length: l.float(), Tells: l.float(),
 			Wishes: l.bool(), Asks: l.bool(), EndsAsking: l.bool(), Hidden: l.bool(), Characters: l.int32(), Noise: l.bool(),
-			Use: resident.Use{ValidUntil: l.micros(), Importance: l.double(), Confidence: l.double(), AccessCount: l.int32(), LastAccessedAt: l.micros(), TemporalType: l.text()}}
+			Use: resident.Use{ValidUntil: l.micros(), Importance: l.double(), Confidence: l.double(), AccessCount: l.int32(), LastAccessedAt: l.micros(), TemporalType: l.text(), Trust: l.text()}}
 		if l.err == nil && int64(d.No) > limit/resident.SlotBytes {
 			return errTooLarge
 		}

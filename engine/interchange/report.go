@@ -13,6 +13,8 @@ const ImportBatch = 1000
 // ImportRequest says how to read a file of JSON Lines, or of one JSON array.
 type ImportRequest struct {
 	Agent        string // empty: an internal caller
+	Name         string // of the file, kept with what is imported; empty: it has none
+	Trust        string // of memories, takes the place of a row's own: stated, extracted, imported or untrusted
 	Scope        string // takes the place of a row's own
 	Conversation string // of messages whose row names none
 	DryRun       bool   // only looks for faults
@@ -22,7 +24,8 @@ type ImportRequest struct {
 
 // Imported says what became of the rows: of the lines, or of the elements of an array.
 type Imported struct {
-	Lines     int         `json:"lines"` // that are not blank, or elements
+	ID        string      `json:"id,omitempty"` // of this import; empty: it stored nothing new, or messages
+	Lines     int         `json:"lines"`        // that are not blank, or elements
 	Created   int         `json:"created"`
 	Known     int         `json:"known"`                  // were in the file already
 	Excluded  int         `json:"excluded,omitempty"`     // messages that the session gates of setup.Conversation kept out

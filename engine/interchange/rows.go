@@ -34,6 +34,14 @@ func (p Position) of(err error) error {
 	return fmt.Errorf("element %d: %w", p.element, err)
 }
 
+// String says it in words: "line 3", or of a list "element 5 of line 1".
+func (p Position) String() string {
+	if p.element == 0 {
+		return fmt.Sprint("line ", p.line)
+	}
+	return fmt.Sprintf("element %d of line %d", p.element, p.line)
+}
+
 // Compare says which comes first, as cmp.Compare does.
 func (p Position) Compare(other Position) int {
 	if p.line != other.line {

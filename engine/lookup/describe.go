@@ -68,7 +68,7 @@ type ManifestNode struct {
 	FitsWithMessages bool      `json:"fits_with_messages"`
 }
 
-// Describe says what an id names, without its contents below: a summary comes with its tree and with what that would cost to expand.
+// Describe says what an id names, and of what is retracted nothing that it says, without its contents below: a summary comes with its tree and with what that would cost to expand.
 // Errors: ErrNotFound, ErrAmbiguous, ErrInvalid, ErrGrant.
 func (ts *Tools) Describe(ctx context.Context, r DescribeRequest) (*Description, error) {
 	const op = "describe"
@@ -118,6 +118,9 @@ func (ts *Tools) describeNamed(ctx context.Context, c *duck.Conn, d *Description
 	switch n.kind {
 	case kinds.Memory:
 		d.Memory, _, err = memory.MemoryByID(ctx, c, n.id)
+		if err == nil && d.Memory.RetractedBy != "" {
+			d.Memory.Text, d.Memory.L0, d.Memory.L1, d.Memory.L2, d.Memory.FactKey = "", "", "", "", ""
+		}
 		return err
 	case FileKind:
 		d.File, err = ts.conversations.FindLargeFile(ctx, c, n.id, "")
@@ -125,6 +128,9 @@ func (ts *Tools) describeNamed(ctx context.Context, c *duck.Conn, d *Description
 	case kinds.Message:
 		if d.Message, err = messageByID(ctx, c, n.id); err != nil {
 			return err
+		}
+		if d.Message.SetAside == conversation.AsideRetracted {
+			d.Message.Text, d.Message.Caption, d.Message.Blocks = "", "", nil
 		}
 		return d.place(ctx, c, n)
 	case kinds.Summary:

@@ -62,7 +62,7 @@ func (ms *Store) Purge(ctx context.Context, r PurgeRequest) (m *Memory, err erro
 		if err := ms.purgeVersions(ctx, tx, m, docNo, leaving); err != nil {
 			return err
 		}
-		for _, query := range []string{"memory_delete", "relations_delete", "relations_to", "relations_to_delete"} {
+		for _, query := range []string{"memory_delete", "relations_delete", "relations_to", "relations_to_delete", "memory_sources_purge"} {
 			if _, err := tx.Exec(ctx, query, sql.Named("id", m.ID)); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/mallardmem/mallard/engine/interchange"
+	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
@@ -17,6 +18,9 @@ import (
 // one, the file is taken for one of messages, and nothing is read. Errors are of the file or the model; batches before them are stored.
 func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	result := &interchange.Imported{}
+	if err := cmp.Or(fault.Member("trust", cmp.Or(Trust(q.Trust), Stated), Trusts()), fault.CheckText("name", q.Name)); err != nil {
+		return result, fmt.Errorf("import: %w", err)
+	}
 	defer result.Sort()
 	var batch []*draft
 	var places []interchange.Position
@@ -25,7 +29,7 @@ func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportR
 			batch, places = batch[:0], places[:0]
 			return nil
 		}
-		if err := ms.store(ctx, batch); err != nil {
+		if err := ms.storeImported(ctx, batch, q, &result.ID); err != nil {
 			return err
 		}
 		for i, d := range batch {
@@ -74,6 +78,26 @@ func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportR
 	return result, nil
 }
 
+// storeImported stores a batch of an import. The first that has something new gives the import its row.
+func (ms *Store) storeImported(ctx context.Context, batch []*draft, q interchange.ImportRequest, id *string) error {
+	noted := ""
+	err := ms.storeFrom(ctx, batch, func(tx *duck.Write, fresh []*draft) (err error) {
+		if noted = *id; noted == "" {
+			if noted, err = ms.noteImport(tx, q.Name, q.Agent); err != nil {
+				return err
+			}
+		}
+		for _, d := range fresh {
+			d.sources = append(d.sources, Source{How: FromImport, Kind: ImportKind, ID: noted, Part: d.part})
+		}
+		return nil
+	})
+	if err == nil && noted != "" {
+		*id = noted
+	}
+	return err
+}
+
 // parseMemory makes a row ready to be stored, and names the fields of which it had to take the default.
 func (ms *Store) parseMemory(r interchange.Row, q interchange.ImportRequest) (d *draft, defaulted []string, err error) {
 	if r.Broken != nil {
@@ -107,7 +131,8 @@ func (ms *Store) parseMemory(r interchange.Row, q interchange.ImportRequest) (d 
 	}
 	m.Scope = cmp.Or(q.Scope, m.Scope)
 	m.Source = cmp.Or(m.Source, legacySource)
-	d = &draft{memory: m, agent: q.Agent, imported: true, restated: m.ID == "" && m.Key == "", dated: !m.CreatedAt.IsZero(), result: &Remembered{}}
+	m.Trust = cmp.Or(Trust(q.Trust), m.Trust)
+	d = &draft{memory: m, agent: q.Agent, imported: true, part: r.Position.String(), restated: m.ID == "" && m.Key == "", dated: !m.CreatedAt.IsZero(), result: &Remembered{}}
 	return d, defaulted, ms.admit(d)
 }
 

@@ -158,7 +158,7 @@ var memoryKeys = map[string]func(*Memory, any) (allowed string){
 	"tier":                  wordKey(Tiers(), func(m *Memory) *Tier { return &m.Tier }),
 	"state":                 wordKey(States(), func(m *Memory) *State { return &m.State }),
 	"memory_layer":          wordKey(Layers(), func(m *Memory) *Layer { return &m.Layer }),
-	"memory_temporal_type":  wordKey(temporalTypes, func(m *Memory) *string { return &m.TemporalType }),
+	"memory_temporal_type":  wordKey(TemporalTypes(), func(m *Memory) *string { return &m.TemporalType }),
 	"importance":            shareKey(func(m *Memory) *float64 { return &m.Importance }),
 	"confidence":            shareKey(func(m *Memory) *float64 { return &m.Confidence }),
 	"created_at":            timeKey(func(m *Memory) *time.Time { return &m.CreatedAt }),
@@ -176,6 +176,8 @@ var memoryKeys = map[string]func(*Memory, any) (allowed string){
 	"canonical_id":          textKey(func(m *Memory) *string { return &m.CanonicalID }),
 	"relations":             relationsKey,
 	"source":                wordKey(Sources(), func(m *Memory) *string { return &m.Source }),
+	"trust":                 wordKey(Trusts(), func(m *Memory) *Trust { return &m.Trust }),
+	"retracted_by":          leftOut, // a retraction of another file
 	"source_session":        textKey(func(m *Memory) *string { return &m.SourceSession }),
 	"access_count":          countKey(func(m *Memory) *int { return &m.AccessCount }),
 	"last_accessed_at":      timeKey(func(m *Memory) *time.Time { return &m.LastAccessedAt }),

@@ -22,7 +22,8 @@ const (
 	maxAccesses       = 10_000
 )
 
-var temporalTypes = []string{"static", "dynamic"}
+// TemporalTypes lists what a memory may be in time: static, or dynamic, which fades three times as fast.
+func TemporalTypes() []string { return []string{"static", "dynamic"} }
 
 // Memory is one remembered statement with everything that is known about it. A zero time means absent.
 type Memory struct {
@@ -50,6 +51,7 @@ type Memory struct {
 	UpdatedAt     time.Time `json:"updated_at"`               // last change of this row
 	RetiredAt     time.Time `json:"retired_at,omitzero"`      // forgotten
 	RetiredReason string    `json:"retired_reason,omitempty"` // why
+	RetractedBy   string    `json:"retracted_by,omitempty"`   // the retraction that took it out of recall; absent: it was forgotten, or stands
 
 	FactKey      string     `json:"fact_key,omitempty"` // what a newer one would replace
 	Supersedes   string     `json:"supersedes,omitempty"`
@@ -59,6 +61,7 @@ type Memory struct {
 
 	Source        string `json:"source"` // manual, auto-capture, reflection, dreaming-engine, session-summary, legacy
 	SourceSession string `json:"source_session,omitempty"`
+	Trust         Trust  `json:"trust"` // default by the source: manual is stated, legacy imported, all else extracted
 
 	AccessCount         int       `json:"access_count"`
 	LastAccessedAt      time.Time `json:"last_accessed_at,omitzero"` // absent: CreatedAt
@@ -166,6 +169,7 @@ func (m *Memory) normaliseCategory() error {
 func (m *Memory) normaliseWords() error {
 	m.Tier = Tier(cmp.Or(string(m.Tier), string(Working)))
 	m.Source = cmp.Or(m.Source, "manual")
+	m.Trust = cmp.Or(m.Trust, TrustOf(m.Source))
 	if m.State == "" {
 		m.State = Confirmed
 		if m.Source == "session-summary" {
@@ -180,7 +184,8 @@ func (m *Memory) normaliseWords() error {
 		fault.Member("state", m.State, States()),
 		fault.Member("memory_layer", m.Layer, Layers()),
 		fault.Member("source", m.Source, Sources()),
-		fault.Member("memory_temporal_type", cmp.Or(m.TemporalType, "static"), temporalTypes))
+		fault.Member("trust", m.Trust, Trusts()),
+		fault.Member("memory_temporal_type", cmp.Or(m.TemporalType, "static"), TemporalTypes()))
 }
 
 func (m *Memory) normaliseTimes(at time.Time) error {

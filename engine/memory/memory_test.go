@@ -22,7 +22,7 @@ func TestMemoryDefaults(t *testing.T) {
 	want := &memory.Memory{
 		ID: "mem_000001", Text: "The tide turns at six", Category: memory.Pattern, SourceCategory: "other", Scope: "global",
 		Tier: memory.Working, State: memory.Confirmed, Layer: memory.WorkingLayer, Importance: 0.7, Confidence: 0.7,
-		CreatedAt: enginetest.Noon, ValidFrom: enginetest.Noon, RecordedAt: enginetest.Noon, UpdatedAt: enginetest.Noon, Source: "manual",
+		CreatedAt: enginetest.Noon, ValidFrom: enginetest.Noon, RecordedAt: enginetest.Noon, UpdatedAt: enginetest.Noon, Source: "manual", Trust: memory.Stated,
 	}
 	if diff := cmp.Diff(want, enginetest.Remember(t, e, memory.RememberRequest{Text: "The tide turns at six"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -65,8 +65,9 @@ func (p *Proposal) Relate(kind, id string) error {
 
 // Edit is a change of a memory that leaves its texts as they are.
 type Edit struct {
-	ID     string
-	Change func(*Memory)
+	ID      string
+	Change  func(*Memory)
+	Sources []Source // what it follows from, as a derivation of its own
 }
 
 // Accept stores proposals and edits of other memories, in a transaction of the caller's. Edits come after the proposals, and may be of them. Errors:
@@ -78,6 +79,7 @@ func (ms *Store) Accept(ctx context.Context, tx *duck.Write, proposals []*Propos
 		d := p.draft
 		for _, id := range d.ends {
 			if older := byID[id]; older != nil {
+				d.notes(older.memory)
 				if err := older.memory.endBy(d.memory, ms.file.Now()); err != nil {
 					return err
 				}
@@ -95,6 +97,11 @@ func (ms *Store) Accept(ctx context.Context, tx *duck.Write, proposals []*Propos
 	for _, e := range edits {
 		if err := ms.editNow(ctx, tx, e); err != nil {
 			return err
+		}
+		if len(e.Sources) > 0 {
+			if err := ms.addSources(ctx, tx, e.ID, e.Sources); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

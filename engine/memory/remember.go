@@ -43,7 +43,11 @@ type RememberRequest struct {
 	Contexts      []string
 	Source        string
 	SourceSession string
-	Extra         map[string]any
+	Trust         Trust // default by the source
+	// Sources are whole ids of messages, summaries, memories or imports that it came from, at most 1,000. It stands on all of them together: where one is
+	// retracted, it is as well (Engine.Retract). ErrNotFound for one that is not there, ErrInvalid for one that can't be recalled.
+	Sources []string
+	Extra   map[string]any
 
 	// ID is the caller's choice; default a new one. ErrExists when it is taken.
 	ID string
@@ -114,6 +118,10 @@ type draft struct {
 	imported bool     // an unusable vector keeps it from having one, and not from being stored
 	ends     []string // memories in the file that it replaces
 	fills    bool     // its caller named a fact key
+	part     string   // where in an import it stands
+	named    []string // ids of sources, as its caller gave them
+	sources  []Source // what it was made from
+	ended    []ended  // what it replaced, as that was
 	result   *Remembered
 	document *index.Document
 }
@@ -125,11 +133,11 @@ func (r RememberRequest) draft() *draft {
 		}
 		return *p
 	}
-	return &draft{agent: r.Agent, unique: r.Unique, fills: r.FactKey != "", memory: &Memory{
+	return &draft{agent: r.Agent, unique: r.Unique, fills: r.FactKey != "", named: r.Sources, memory: &Memory{
 		ID: r.ID, Key: r.Key, Text: r.Text, L0: r.L0, L1: r.L1, L2: r.L2, Category: r.Category, Scope: r.Scope, Tier: r.Tier,
 		State: r.State, Layer: r.Layer, TemporalType: r.TemporalType, Importance: number(r.Importance, defaultImportance),
 		Confidence: number(r.Confidence, defaultConfidence), CreatedAt: r.CreatedAt, ValidFrom: r.ValidFrom, ValidUntil: r.ValidUntil,
-		FactKey: r.FactKey, Relations: r.Relations, Contexts: r.Contexts, Source: r.Source, SourceSession: r.SourceSession, Extra: r.Extra,
+		FactKey: r.FactKey, Relations: r.Relations, Contexts: r.Contexts, Source: r.Source, SourceSession: r.SourceSession, Trust: r.Trust, Extra: r.Extra,
 	}}
 }
 
@@ -144,12 +152,23 @@ func (ms *Store) admit(d *draft) (err error) {
 	if err := d.memory.fits(ms.opts.MaxText); err != nil {
 		return err
 	}
+	if err := fault.CheckTexts("sources", d.named); err != nil {
+		return err
+	}
+	if len(d.named) > mostSources {
+		return fault.Invalid("sources", fmt.Sprint(len(d.named), " of them"), fmt.Sprint("at most ", mostSources))
+	}
 	_, err = d.memory.row(0)
 	return err
 }
 
 // store makes drafts ready without any lock, then writes them in one transaction.
 func (ms *Store) store(ctx context.Context, drafts []*draft) error {
+	return ms.storeFrom(ctx, drafts, func(*duck.Write, []*draft) error { return nil })
+}
+
+// storeFrom is store; from says of those that are new, in the transaction, where they come from.
+func (ms *Store) storeFrom(ctx context.Context, drafts []*draft, from func(tx *duck.Write, fresh []*draft) error) error {
 	if len(drafts) == 0 {
 		return nil
 	}
@@ -157,8 +176,15 @@ func (ms *Store) store(ctx context.Context, drafts []*draft) error {
 		return err
 	}
 	return ms.file.Write(ctx, "write", func(tx *duck.Write) error {
-		fresh, err := ms.unknown(ctx, tx.Conn, drafts)
+		usable, err := ms.resolve(ctx, tx.Conn, drafts)
+		if err != nil {
+			return err
+		}
+		fresh, err := ms.unknown(ctx, tx.Conn, usable)
 		if err != nil || len(fresh) == 0 {
+			return err
+		}
+		if err := from(tx, fresh); err != nil {
 			return err
 		}
 		if err := ms.fillSlots(ctx, tx.Conn, fresh); err != nil {
@@ -388,6 +414,9 @@ func (ms *Store) insertMemories(ctx context.Context, tx *duck.Write, drafts []*d
 	if err := tx.AppendRows("memory_relations", relations); err != nil {
 		return err
 	}
+	if err := ms.insertSources(tx, drafts); err != nil {
+		return err
+	}
 	if err := ms.index.InsertDocuments(ctx, tx, documents); err != nil {
 		return err
 	}
@@ -405,9 +434,9 @@ func (ms *Store) insertMemories(ctx context.Context, tx *duck.Write, drafts []*d
 func (ms *Store) describe(d *index.Document, m *Memory, docNo int32) {
 	d.No, d.OwnerID, d.Scope, d.Category, d.Tier = docNo, m.ID, m.Scope, string(m.Category), string(m.Tier)
 	d.CreatedAt, d.ValidFrom, d.InvalidatedAt = m.CreatedAt, m.ValidFrom, m.InvalidatedAt
-	d.Use = index.Use{ValidUntil: m.ValidUntil, LastAccessedAt: m.LastAccessedAt, Importance: m.Importance, Confidence: m.Confidence,
+	d.Use = index.Use{Trust: string(m.Trust), ValidUntil: m.ValidUntil, LastAccessedAt: m.LastAccessedAt, Importance: m.Importance, Confidence: m.Confidence,
 		AccessCount: int32(m.AccessCount), TemporalType: m.TemporalType}
-	d.Retired, d.Hidden = !m.RetiredAt.IsZero(), m.State != Confirmed
+	d.Retired, d.Hidden = !m.RetiredAt.IsZero(), m.State != Confirmed || m.Layer == ArchiveLayer
 	d.Read(m.Text, ms.index.Analyzer)
 }
 

@@ -63,6 +63,8 @@ var columns = []column{
 	asJSON("sources", func(m *Memory) any { return &m.Sources }, func(m *Memory) bool { return len(m.Sources) == 0 }),
 	asJSON("history", func(m *Memory) any { return &m.History }, func(m *Memory) bool { return len(m.History) == 0 }),
 	asJSON("extra", func(m *Memory) any { return &m.Extra }, func(m *Memory) bool { return len(m.Extra) == 0 }),
+	text("trust", func(m *Memory) *Trust { return &m.Trust }),
+	text("retracted_by", func(m *Memory) *string { return &m.RetractedBy }),
 }
 
 // text is NULL where it is empty.
@@ -123,13 +125,22 @@ func (j jsonOf) Scan(from any) error {
 	return nil
 }
 
+// of gives the column's value of a memory.
+func (c column) of(m *Memory) (driver.Value, error) {
+	v, err := c.value(m)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %v", fault.ErrInvalid, c.name, err)
+	}
+	return v, nil
+}
+
 // row gives the memory as the columns of the table memories, in their order.
 func (m *Memory) row(docNo int32) ([]driver.Value, error) {
 	row := append(make([]driver.Value, 0, len(columns)+2), m.ID, docNo)
 	for _, c := range columns {
-		v, err := c.value(m)
+		v, err := c.of(m)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %v", fault.ErrInvalid, c.name, err)
+			return nil, err
 		}
 		row = append(row, v)
 	}

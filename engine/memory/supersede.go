@@ -155,7 +155,10 @@ func (ms *Store) fillSlot(d *draft, current []*draft) (left []*draft, err error)
 	for _, older := range ended {
 		if older.result == nil {
 			d.ends = append(d.ends, older.memory.ID)
-		} else if err := older.memory.endBy(d.memory, ms.file.Now()); err != nil {
+			continue
+		}
+		d.notes(older.memory)
+		if err := older.memory.endBy(d.memory, ms.file.Now()); err != nil {
 			return left, err
 		}
 	}
@@ -165,14 +168,14 @@ func (ms *Store) fillSlot(d *draft, current []*draft) (left []*draft, err error)
 // end closes the validity of the memories in the file that a draft replaces.
 func (ms *Store) end(ctx context.Context, tx *duck.Write, d *draft) error {
 	for _, id := range d.ends {
-		if err := ms.endOne(ctx, tx, id, d.memory); err != nil {
+		if err := ms.endOne(ctx, tx, id, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (ms *Store) endOne(ctx context.Context, tx *duck.Write, id string, newer *Memory) error {
+func (ms *Store) endOne(ctx context.Context, tx *duck.Write, id string, newer *draft) error {
 	old, docNo, err := MemoryByID(ctx, tx.Conn, id)
 	if err != nil {
 		return err
@@ -183,7 +186,8 @@ func (ms *Store) endOne(ctx context.Context, tx *duck.Write, id string, newer *M
 	if err := old.supersedable(); err != nil {
 		return err
 	}
-	if err := old.endBy(newer, ms.file.Now()); err != nil {
+	newer.notes(old)
+	if err := old.endBy(newer.memory, ms.file.Now()); err != nil {
 		return err
 	}
 	if err := ms.updateMemory(ctx, tx, old, docNo); err != nil {

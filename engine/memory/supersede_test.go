@@ -28,7 +28,7 @@ func TestSupersede(t *testing.T) {
 	want := &memory.Memory{
 		ID: "mem_new", Text: by.Text, Category: memory.Preference, Scope: "agent:scout", Tier: memory.Working, State: memory.Confirmed,
 		Layer: memory.DurableLayer, Importance: 0.7, Confidence: 0.7, CreatedAt: clock.At, ValidFrom: clock.At, RecordedAt: clock.At,
-		UpdatedAt: clock.At, FactKey: "preferences:drink", Supersedes: "mem_old", Source: "manual",
+		UpdatedAt: clock.At, FactKey: "preferences:drink", Supersedes: "mem_old", Source: "manual", Trust: memory.Stated,
 		Relations: []memory.Relation{{Type: "supersedes", TargetID: "mem_old"}, {Type: "about", TargetID: "t"}},
 	}
 	if diff := cmp.Diff(want, enginetest.Get(t, e, "mem_new")); diff != "" {

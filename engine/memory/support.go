@@ -62,6 +62,24 @@ func (s Support) Observe(context string, confirms bool, at time.Time) Support {
 	return settled(all)
 }
 
+// TakeBack is Observe undone: one confirmation or contradiction less in a context, and no slice where nothing is left.
+func (s Support) TakeBack(context string, confirms bool) Support {
+	all := slices.Clone(s.Slices)
+	for i := range all {
+		x := &all[i]
+		if x.Context != context {
+			continue
+		}
+		if confirms {
+			x.Confirmations = max(x.Confirmations-1, 0)
+		} else {
+			x.Contradictions = max(x.Contradictions-1, 0)
+		}
+		x.Strength = strength(x.Confirmations, x.Contradictions)
+	}
+	return settled(slices.DeleteFunc(all, func(x SupportSlice) bool { return x.Confirmations+x.Contradictions == 0 }))
+}
+
 // settled sums slices up and keeps the newest; those that are dropped are still counted this once.
 func settled(all []SupportSlice) Support {
 	s := Support{Slices: all}

@@ -1,10 +1,8 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -18,31 +16,38 @@ import (
 // touches are uses of memories that are not in the file yet: Touch notes them, and they are written together a while after the last one, before anything
 // that reads what use makes of memories, and when the file is closed.
 type touches struct {
-	mu      sync.Mutex // innermost, held for no call
-	pending map[string]touch
-	timer   *time.Timer // nil: nothing waits to be written
+	mu      sync.Mutex       // innermost, held for no call
+	pending map[string][]use // by id, in the order they came
+	timer   *time.Timer      // nil: nothing waits to be written
 	closed  bool
 
 	writing sync.Mutex // one flush at a time; taken before the writer's lock
 }
 
-// touch is how often a memory was used, and when last.
-type touch struct {
-	times int
-	last  time.Time
-}
-
 // touchPause is how long after the last touch they are written.
 const touchPause = 5 * time.Second
-
-// mostAccesses is as far as uses are counted.
-const mostAccesses = 10_000
 
 // Touch notes that memories were used, given by their whole ids; one that is named twice was used twice. It writes nothing itself: uses are in the file five
 // seconds after the last of them, and when the engine is closed; of what a crash leaves unwritten only the counts are lost. An id of nobody is forgotten
 // without a word. On a file that was opened for reading nothing is noted. How often and how lately a memory was used is part of its score and settles its tier
 // (docs/recall.md, docs/agents.md).
-func (ms *Store) Touch(memoryIDs ...string) {
+func (ms *Store) Touch(memoryIDs ...string) { ms.noteUses(touched, memoryIDs) }
+
+// NoteInjected notes that memories were put into a prompt, given by their whole ids. That is written as Touch is. It counts as a use, and one that was put there before
+// and of no use since has been a bad recall once more: from the third on it is held back for a while (Memory.SuppressedUntil, setup.Turns).
+func (ms *Store) NoteInjected(memoryIDs ...string) { ms.noteUses(injected, memoryIDs) }
+
+// NoteFeedback notes whether memories that were put into a prompt were of use. That is written as Touch is. Use makes a memory more important, by 0.05 up to 1; of no use for
+// the third time, and each time after, makes it less so, by 0.03 down to 0.1.
+func (ms *Store) NoteFeedback(ofUse bool, memoryIDs ...string) {
+	what := useless
+	if ofUse {
+		what = useful
+	}
+	ms.noteUses(what, memoryIDs)
+}
+
+func (ms *Store) noteUses(what useKind, memoryIDs []string) {
 	if ms.opts.ReadOnly || len(memoryIDs) == 0 {
 		return
 	}
@@ -53,7 +58,7 @@ func (ms *Store) Touch(memoryIDs ...string) {
 		return
 	}
 	for _, id := range memoryIDs {
-		t.add(id, touch{1, at})
+		t.add(id, use{what, 1, at})
 	}
 	if t.timer == nil {
 		t.timer = time.AfterFunc(touchPause, func() { _, _ = ms.FlushTouches(context.Background()) }) // what fails is tried again with the next
@@ -62,20 +67,21 @@ func (ms *Store) Touch(memoryIDs ...string) {
 	}
 }
 
-// add counts uses. The caller has mu.
-func (t *touches) add(id string, of touch) {
+// add notes uses. The caller has mu.
+func (t *touches) add(id string, u use) {
 	if t.pending == nil {
-		t.pending = map[string]touch{}
+		t.pending = map[string][]use{}
 	}
-	was := t.pending[id]
-	if of.last.Before(was.last) {
-		of.last = was.last
+	all := t.pending[id]
+	if n := len(all) - 1; n >= 0 && u.what == touched && all[n].what == touched {
+		all[n] = use{touched, all[n].times + u.times, latest(all[n].at, u.at)}
+		return
 	}
-	t.pending[id] = touch{was.times + of.times, of.last}
+	t.pending[id] = append(all, u)
 }
 
 // take gives what is pending, which then is not.
-func (t *touches) take() map[string]touch {
+func (t *touches) take() map[string][]use {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	taken := t.pending
@@ -105,8 +111,12 @@ func (ms *Store) FlushTouches(ctx context.Context) (changes []TierChange, err er
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		for id, of := range taken {
-			t.add(id, of)
+		for id, all := range taken { // what came meanwhile came after them
+			all, later := all, t.pending[id]
+			delete(t.pending, id)
+			for _, u := range append(all, later...) {
+				t.add(id, u)
+			}
 		}
 		return nil, err
 	}
@@ -114,7 +124,7 @@ func (ms *Store) FlushTouches(ctx context.Context) (changes []TierChange, err er
 }
 
 // used writes uses to the rows of memories, and gives the ids of those that are there. Only numbers and times change (docs/decisions/0012).
-func (ms *Store) used(ctx context.Context, tx *duck.Write, taken map[string]touch) (found []string, err error) {
+func (ms *Store) used(ctx context.Context, tx *duck.Write, taken map[string][]use) (found []string, err error) {
 	for _, id := range slices.Sorted(maps.Keys(taken)) {
 		m, docNo, err := MemoryByID(ctx, tx.Conn, id)
 		if err != nil {
@@ -123,16 +133,17 @@ func (ms *Store) used(ctx context.Context, tx *duck.Write, taken map[string]touc
 		if m == nil || !m.RetiredAt.IsZero() {
 			continue
 		}
-		of := taken[id]
-		m.AccessCount = min(m.AccessCount+of.times, mostAccesses)
-		for _, at := range []*time.Time{&m.LastAccessedAt, &m.LastConfirmedUseAt} {
-			if at.Before(of.last) {
-				*at = of.last
-			}
+		was := *m
+		for _, u := range taken[id] {
+			m.use(u, ms.opts.Turns)
 		}
-		m.BadRecallCount, m.SuppressedUntil, m.SuppressedUntilTurn = 0, time.Time{}, 0
-		_, err = tx.Exec(ctx, "memory_used", sql.Named("id", id), sql.Named("access_count", int32(m.AccessCount)), sql.Named("last_accessed_at", m.LastAccessedAt),
-			sql.Named("last_confirmed_use_at", m.LastConfirmedUseAt))
+		if err := ms.keepVersion(ctx, tx, &was, m); err != nil { // use may have made it more important, or less
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, "memory_used", sql.Named("id", id), sql.Named("access_count", int32(m.AccessCount)), sql.Named("last_accessed_at", duck.NullTime(m.LastAccessedAt)),
+			sql.Named("last_confirmed_use_at", duck.NullTime(m.LastConfirmedUseAt)), sql.Named("injected_count", int32(m.InjectedCount)),
+			sql.Named("last_injected_at", duck.NullTime(m.LastInjectedAt)), sql.Named("bad_recall_count", int32(m.BadRecallCount)),
+			sql.Named("suppressed_until", duck.NullTime(m.SuppressedUntil)), sql.Named("importance", m.Importance))
 		if err != nil {
 			return nil, err
 		}
@@ -140,6 +151,25 @@ func (ms *Store) used(ctx context.Context, tx *duck.Write, taken map[string]touc
 		found = append(found, id)
 	}
 	return found, nil
+}
+
+// AsUsed gives memories of the file with the uses that are noted and not written yet.
+func (ms *Store) AsUsed(ctx context.Context, memoryIDs []string) (all []*Memory, err error) {
+	if len(memoryIDs) == 0 {
+		return nil, nil
+	}
+	err = ms.file.Read(ctx, "use", func(c *duck.Conn) error {
+		all, err = MemoriesByID(ctx, c, memoryIDs)
+		return err
+	})
+	ms.touches.mu.Lock()
+	defer ms.touches.mu.Unlock()
+	for _, m := range all {
+		for _, u := range ms.touches.pending[m.ID] {
+			m.use(u, ms.opts.Turns)
+		}
+	}
+	return all, err
 }
 
 // document is a memory's document, with its words.
@@ -161,82 +191,4 @@ func (ms *Store) Close() error {
 	}
 	_, err := ms.FlushTouches(context.Background())
 	return err
-}
-
-// TierChange is a memory that is due for another tier.
-type TierChange struct {
-	ID     string `json:"id"`
-	From   Tier   `json:"from"`
-	To     Tier   `json:"to"`
-	Reason string `json:"reason"`
-}
-
-// MaintainRequest says what to do.
-type MaintainRequest struct {
-	DryRun bool // only say what would be done
-}
-
-// Maintained says what was done, or would be.
-type Maintained struct {
-	Tiers  []TierChange `json:"tiers"`
-	DryRun bool         `json:"dry_run,omitempty"`
-}
-
-// Maintain brings memories to the tier that their use, age and importance make due, one step at a time, as the macro next_tier says: peripheral ones that are
-// used become working, working ones that are used much and matter become core, and what is neither used nor fresh falls back. Uses that were noted are written first, also
-// with DryRun, which changes no tier. Memories that are superseded, forgotten, pending or archived stay as they are.
-func (ms *Store) Maintain(ctx context.Context, r MaintainRequest) (*Maintained, error) {
-	done := &Maintained{Tiers: []TierChange{}, DryRun: r.DryRun}
-	flushed, err := ms.FlushTouches(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("maintain: %w", err)
-	}
-	done.Tiers = append(done.Tiers, flushed...)
-	if r.DryRun {
-		err = ms.file.Read(ctx, "maintain", func(c *duck.Conn) error {
-			due, err := ms.dueTiers(ctx, c, nil)
-			done.Tiers = append(done.Tiers, due...)
-			return err
-		})
-		return done, err
-	}
-	err = ms.file.Write(ctx, "maintain", func(tx *duck.Write) error {
-		changed, err := ms.settleTiers(ctx, tx, nil)
-		done.Tiers = append(done.Tiers, changed...)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(done.Tiers, func(a, b TierChange) int { return cmp.Compare(a.ID, b.ID) })
-	return done, nil
-}
-
-// dueTiers finds which of some memories are due for another tier; nil: of all.
-func (ms *Store) dueTiers(ctx context.Context, c *duck.Conn, of []string) ([]TierChange, error) {
-	return duck.List(ctx, c, "memory_tiers", func(rows *sql.Rows, t *TierChange) error {
-		return rows.Scan(&t.ID, &t.From, &t.To, &t.Reason)
-	}, sql.Named("ids", duck.ListArg(of)), sql.Named("at", ms.file.Now()))
-}
-
-// settleTiers gives memories the tier that they are due for.
-func (ms *Store) settleTiers(ctx context.Context, tx *duck.Write, of []string) ([]TierChange, error) {
-	due, err := ms.dueTiers(ctx, tx.Conn, of)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range due {
-		m, docNo, err := MemoryByID(ctx, tx.Conn, t.ID)
-		if err != nil {
-			return nil, err
-		}
-		m.Tier, m.UpdatedAt = t.To, ms.file.Now()
-		if err := ms.updateMemory(ctx, tx, m, docNo); err != nil {
-			return nil, err
-		}
-		if err := ms.index.UpdateDocument(ctx, tx, ms.document(m, docNo)); err != nil {
-			return nil, err
-		}
-	}
-	return due, nil
 }

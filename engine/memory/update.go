@@ -27,6 +27,7 @@ type UpdateRequest struct {
 	Tier             *Tier
 	State            *State
 	Layer            *Layer
+	Trust            *Trust
 	Importance       *float64 // also sets Confidence, unless that is given too
 	Confidence       *float64
 	ValidUntil       *time.Time // zero: never expires
@@ -67,6 +68,7 @@ func (ms *Store) change(m *Memory, r UpdateRequest) (err error) {
 	set(&m.Tier, r.Tier)
 	set(&m.State, r.State)
 	set(&m.Layer, r.Layer)
+	set(&m.Trust, r.Trust)
 	set(&m.Importance, r.Importance)
 	set(&m.Confidence, r.Importance)
 	set(&m.Confidence, r.Confidence)
@@ -140,9 +142,9 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 			}
 			m.UpdatedAt = ms.file.Now() // the model may have thought for long
 			if reworded {
-				return ms.rewrite(ctx, tx, &m, d)
+				return ms.rewriteFrom(ctx, tx, now, &m, d)
 			}
-			if err := ms.updateMemory(ctx, tx, &m, d.No); err != nil {
+			if err := ms.replace(ctx, tx, now, &m, d.No); err != nil {
 				return err
 			}
 			return ms.index.UpdateDocument(ctx, tx, d)
@@ -155,7 +157,16 @@ func (ms *Store) edit(ctx context.Context, op, id, agent string, change func(*Me
 
 // rewrite stores a changed memory and its index, and keeps what its text was found by.
 func (ms *Store) rewrite(ctx context.Context, tx *duck.Write, m *Memory, d *index.Document) error {
-	if err := ms.updateMemory(ctx, tx, m, d.No); err != nil {
+	was, _, err := MemoryByID(ctx, tx.Conn, m.ID)
+	if err != nil {
+		return err
+	}
+	return ms.rewriteFrom(ctx, tx, was, m, d)
+}
+
+// rewriteFrom is rewrite of what is known to be in the file.
+func (ms *Store) rewriteFrom(ctx context.Context, tx *duck.Write, was, m *Memory, d *index.Document) error {
+	if err := ms.replace(ctx, tx, was, m, d.No); err != nil {
 		return err
 	}
 	if err := ms.keepText(ctx, tx, m, d.No); err != nil {
@@ -170,11 +181,20 @@ func (ms *Store) rewrite(ctx context.Context, tx *duck.Write, m *Memory, d *inde
 // updateMemory keeps a memory's row as it was, and writes it and its relations as they are now. The row is written anew: DuckDB 1.5.5 loses, when it replays its log after a crash, an
 // UPDATE that gives a compressed text a value where it had none (docs/decisions/0012).
 func (ms *Store) updateMemory(ctx context.Context, tx *duck.Write, m *Memory, docNo int32) error {
-	row, err := m.row(docNo)
+	was, _, err := MemoryByID(ctx, tx.Conn, m.ID)
 	if err != nil {
 		return err
 	}
-	if err := ms.keepVersion(ctx, tx, m); err != nil {
+	return ms.replace(ctx, tx, was, m, docNo)
+}
+
+// replace is updateMemory of what is known to be in the file.
+func (ms *Store) replace(ctx context.Context, tx *duck.Write, was, m *Memory, docNo int32) error {
+	if err := ms.keepVersion(ctx, tx, was, m); err != nil {
+		return err
+	}
+	row, err := m.row(docNo)
+	if err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "memory_delete", sql.Named("id", m.ID)); err != nil {

@@ -23,11 +23,11 @@ func sameBut(a, b *Memory) (bool, error) {
 		if uses[c.name] {
 			continue
 		}
-		x, err := c.value(a)
+		x, err := c.of(a)
 		if err != nil {
 			return false, err
 		}
-		y, err := c.value(b)
+		y, err := c.of(b)
 		if err != nil || !reflect.DeepEqual(x, y) {
 			return false, err
 		}
@@ -35,19 +35,15 @@ func sameBut(a, b *Memory) (bool, error) {
 	return len(a.Relations) == len(b.Relations) && (len(a.Relations) == 0 || reflect.DeepEqual(a.Relations, b.Relations)), nil
 }
 
-// keepVersion keeps a memory as it is in the file, if m is another, until that was updated.
-func (ms *Store) keepVersion(ctx context.Context, tx *duck.Write, m *Memory) error {
-	was, _, err := MemoryByID(ctx, tx.Conn, m.ID)
-	if err != nil || was == nil {
-		return err
-	}
+// keepVersion keeps a memory as it is in the file, which is was, if m is another, until that was updated.
+func (ms *Store) keepVersion(ctx context.Context, tx *duck.Write, was, m *Memory) error {
 	if same, err := sameBut(was, m); same || err != nil {
 		return err
 	}
 	if !m.UpdatedAt.After(was.UpdatedAt) {
 		m.UpdatedAt = ms.file.Now()
 	}
-	_, err = tx.Exec(ctx, "version_keep", sql.Named("id", m.ID), sql.Named("at", m.UpdatedAt))
+	_, err := tx.Exec(ctx, "version_keep", sql.Named("id", m.ID), sql.Named("at", m.UpdatedAt))
 	return err
 }
 
@@ -114,28 +110,20 @@ func (ms *Store) purgeVersions(ctx context.Context, tx *duck.Write, m *Memory, d
 func (ms *Store) past() index.Past {
 	return index.Past{
 		Drop: ms.dropRetiredBefore,
-		Documents: func(ctx context.Context, c *duck.Conn, do func(*index.Document, time.Time) error) error {
-			const batch = 1000
-			for after := int32(0); ; {
-				read := 0
-				err := c.Each(ctx, "memory_past_documents", func(rows *sql.Rows) error {
-					var until time.Time
-					m, docNo, err := scanMemory(rows, &until)
-					if err != nil {
-						return err
-					}
-					m.RetiredAt = time.Time{} // in the past it was not
-					d := &index.Document{Kind: kinds.Memory, Words: ms.index.Analyse(m.fields())}
-					ms.describe(d, m, docNo)
-					d.Stand = index.Stand{SessionNo: docNo}
-					d.Divide(m.embedded())
-					after, read = docNo, read+1
-					return do(d, until)
-				}, sql.Named("after", after), sql.Named("limit", int64(batch)))
-				if err != nil || read < batch {
+		Documents: func(ctx context.Context, c *duck.Conn, of duck.Numbers, do func(*index.Document, time.Time) error) error {
+			return c.EachOf(ctx, of, "memory_past_documents", func(rows *sql.Rows) error {
+				var until time.Time
+				m, docNo, err := scanMemory(rows, &until)
+				if err != nil {
 					return err
 				}
-			}
+				m.RetiredAt = time.Time{} // in the past it was not
+				d := &index.Document{Kind: kinds.Memory, Words: ms.index.Analyse(m.fields())}
+				ms.describe(d, m, docNo)
+				d.Stand = index.Stand{SessionNo: docNo}
+				d.Divide(m.embedded())
+				return do(d, until)
+			})
 		},
 		Texts: func(ctx context.Context, c *duck.Conn, docNos []int32, do func(int32, []index.Field, string)) error {
 			return c.Each(ctx, "memory_past_texts", func(rows *sql.Rows) error {

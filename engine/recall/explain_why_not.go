@@ -65,6 +65,7 @@ type missed struct {
 	tier                                      memory.Tier
 	role, speaker                             string
 	state                                     memory.State
+	layer                                     memory.Layer
 	created, begins, invalidated, until, gone time.Time
 }
 
@@ -76,7 +77,7 @@ func (x *explanation) find(ctx context.Context) (*missed, error) {
 		m := &missed{}
 		*to = m
 		return rows.Scan(&m.docNo, &m.id, &m.kind, &m.scope, duck.TextOf(&m.conversation), duck.TextOf(&m.category), duck.TextOf(&m.tier), duck.TextOf(&m.role), duck.TextOf(&m.speaker), &m.created, &m.begins,
-			duck.TimeOf(&m.invalidated), duck.TextOf(&m.supersededBy), duck.TimeOf(&m.until), duck.TimeOf(&m.gone), duck.TextOf(&m.reason), duck.TextOf(&m.state))
+			duck.TimeOf(&m.invalidated), duck.TextOf(&m.supersededBy), duck.TimeOf(&m.until), duck.TimeOf(&m.gone), duck.TextOf(&m.reason), duck.TextOf(&m.state), duck.TextOf(&m.layer))
 	}, sql.Named("id", q.WhyNot), sql.Named("shortest", int32(ids.MinShort)), sql.Named("scopes", duck.ListArg(visible)))
 	if err != nil {
 		return nil, err
@@ -174,7 +175,11 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 		case "time":
 			parts = append(parts, fmt.Sprintf("It is of %s, outside the time asked%s%s.", minute(m.created), bound(" from ", q.Since), bound(" before ", q.Until)))
 		case "state":
-			parts = append(parts, fmt.Sprintf("It is %s, and only what is confirmed takes part.", m.state))
+			if m.state == memory.Confirmed {
+				parts = append(parts, "It lies in the archive, which was not asked.")
+			} else {
+				parts = append(parts, fmt.Sprintf("It is %s, and only what is confirmed takes part.", m.state))
+			}
 		case "forgotten":
 			parts = append(parts, fmt.Sprintf("It was forgotten on %s%s.", minute(m.gone), prefixed(": ", m.reason)))
 		case "superseded":
@@ -188,7 +193,19 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 			for _, key := range slices.Sorted(maps.Keys(q.Where)) {
 				asked = append(asked, key+"="+q.Where[key])
 			}
-			parts = append(parts, fmt.Sprintf("Its metadata has not all that was asked: %s.", strings.Join(asked, ", ")))
+			if q.Sources != nil {
+				asked = append(asked, "source "+cmp.Or(strings.Join(q.Sources, " or "), "none"))
+			}
+			if q.Trust != nil {
+				asked = append(asked, "trust "+cmp.Or(strings.Join(texts(q.Trust), " or "), "none"))
+			}
+			if len(asked) > 0 {
+				parts = append(parts, fmt.Sprintf("Its metadata has not all that was asked: %s.", strings.Join(asked, ", ")))
+			}
+			if states, layers := q.standing(); q.apart() {
+				parts = append(parts, fmt.Sprintf("It is %s, in the layer %s; asked for is %s in %s.", m.state, cmp.Or(string(m.layer), "of none"),
+					fault.OneOf(states), cmp.Or(fault.OneOf(layers), "any")))
+			}
 		}
 	}
 	return strings.Join(parts, " ")

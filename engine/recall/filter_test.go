@@ -26,10 +26,11 @@ func TestRecallFilters(t *testing.T) {
 	for _, r := range []memory.RememberRequest{
 		{ID: "mem_a", Text: "crane a", Category: memory.Event, Tier: memory.Core, CreatedAt: hour(1), Scope: "user:ines",
 			Extra: map[string]any{"ticket": "HB-455", "n": 1.5, "open": true, "a/b~c": "odd", "none": nil, "of": map[string]any{"who": "Teo"}}},
-		{ID: "mem_b", Text: "crane b", Category: memory.Case, Tier: memory.Peripheral, CreatedAt: hour(2), Extra: map[string]any{"ticket": "HB-455", "n": "1.5"}},
-		{ID: "mem_c", Text: "crane c", Category: memory.Case, CreatedAt: hour(3), Scope: "agent:scout", Extra: map[string]any{"ticket": "hb-455", "0": "zero"}},
+		{ID: "mem_b", Text: "crane b", Source: "auto-capture", Category: memory.Case, Tier: memory.Peripheral, CreatedAt: hour(2), Extra: map[string]any{"ticket": "HB-455", "n": "1.5"}},
+		{ID: "mem_c", Text: "crane c", Source: "reflection", Trust: memory.Untrusted, Category: memory.Case, CreatedAt: hour(3), Scope: "agent:scout", Extra: map[string]any{"ticket": "hb-455", "0": "zero"}},
 		{ID: "mem_d", Text: "crane d", Category: memory.Event, CreatedAt: hour(4), ValidFrom: hour(8)},
 		{ID: "mem_e", Text: "crane e", State: memory.Archived}, {ID: "mem_f", Text: "crane f", State: memory.Pending},
+		{ID: "mem_g", Text: "crane g", Layer: memory.ArchiveLayer},
 	} {
 		enginetest.Remember(t, e, r)
 	}
@@ -53,6 +54,14 @@ func TestRecallFilters(t *testing.T) {
 		{"messages", query{Kinds: messages}, "x0 x1 y0 y1"},
 		{"both", query{Kinds: both}, "a b c d x0 x1 y0 y1"},
 		{"no kind", query{Kinds: []kinds.Kind{}}, ""},
+		{"pending", query{States: []memory.State{memory.Pending}}, "f"},
+		{"archived", query{States: []memory.State{memory.Archived}, Kinds: both}, "e"},
+		{"every state", query{States: memory.States()}, "a b c d e f g"},
+		{"no state", query{States: []memory.State{}}, ""},
+		{"the archive", query{Layers: []memory.Layer{memory.ArchiveLayer}}, "e g"},
+		{"a layer", query{Layers: []memory.Layer{memory.DurableLayer}}, "a d"},
+		{"confirmed, in the archive", query{States: []memory.State{memory.Confirmed}, Layers: []memory.Layer{memory.ArchiveLayer}}, "g"},
+		{"state and metadata", query{States: memory.States(), Where: map[string]string{"ticket": "HB-455"}}, "a b"},
 		{"scope", query{Kinds: both, Scopes: []string{"user:ines"}}, "a x0 x1"},
 		{"scopes", query{Kinds: both, Scopes: []string{"user:ines", "global"}}, "a b d x0 x1"},
 		{"no scope", query{Kinds: both, Scopes: []string{}}, ""},
@@ -83,6 +92,14 @@ func TestRecallFilters(t *testing.T) {
 		{"no metadata is no restriction", query{Where: map[string]string{}}, "a b c d"},
 		{"messages have no metadata", query{Kinds: both, Where: map[string]string{"ticket": "HB-455"}}, "a b"},
 		{"metadata and a filter", query{Where: map[string]string{"ticket": "HB-455"}, Tiers: []memory.Tier{memory.Core}}, "a"},
+		{"source", query{Sources: []string{"manual"}}, "a d"},
+		{"sources", query{Sources: []string{"auto-capture", "reflection"}}, "b c"},
+		{"no source", query{Sources: []string{}}, ""},
+		{"trust", query{Trust: []memory.Trust{memory.Stated}}, "a d"},
+		{"trusts", query{Trust: []memory.Trust{memory.Extracted, memory.Untrusted}}, "b c"},
+		{"no trust", query{Trust: []memory.Trust{}}, ""},
+		{"messages have no trust", query{Kinds: both, Trust: memory.Trusts()}, "a b c d"},
+		{"source, trust and metadata", query{Sources: []string{"auto-capture"}, Trust: []memory.Trust{memory.Extracted}, Where: map[string]string{"ticket": "HB-455"}}, "b"},
 		{"role", query{Kinds: messages, Roles: []string{"user"}}, "x0 y0"},
 		{"roles", query{Kinds: messages, Roles: []string{"user", "assistant"}}, "x0 x1 y0 y1"},
 		{"a role that nobody has", query{Kinds: messages, Roles: []string{"tool"}}, ""},
@@ -261,6 +278,36 @@ func TestUnusualQuestions(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestTrustWeight: with the weight trust a memory scores less the less it is trusted, by the file and by the resident index alike; without it all score the same.
+func TestTrustWeight(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	for _, trust := range memory.Trusts() {
+		enginetest.Remember(t, e, memory.RememberRequest{ID: "mem_" + string(trust), Text: "crane", Trust: trust})
+	}
+	for _, byFile := range []bool{false, true} {
+		if ready, err := enginetest.Index(e).AwaitResident(t.Context()); !ready || err != nil {
+			t.Fatal(ready, err)
+		}
+		enginetest.Index(e).AskFile(byFile)
+		for _, weight := range []float64{0, 0.4, 1} {
+			w := enginetest.PlainWeights()
+			w.Trust = weight
+			result, err := e.Recall(t.Context(), recall.Query{Text: "crane", Weights: w, Explain: true})
+			if err != nil || len(result.Hits) != 4 {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			best := result.Hits[0].Score
+			for _, h := range result.Hits {
+				share := map[string]float64{"mem_stated": 1, "mem_extracted": 0.75, "mem_imported": 0.5, "mem_untrusted": 0}[h.ID]
+				if want := best * (1 - weight*(1-share)); math.Abs(h.Score-want) > 1e-9 || result.Trace.Resident == byFile {
+					t.Errorf("weight %g, by the file %t: %s has %g, want %g", weight, byFile, h.ID, h.Score, want)
+				}
+			}
 		}
 	}
 }

@@ -49,6 +49,7 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("access_count", func(o *offer) int32 { return o.Use.AccessCount }),
 	duck.Value("last_accessed_at", func(o *offer) time.Time { return dated(o.Use.LastAccessedAt) }),
 	duck.Value("temporal_type", func(o *offer) string { return o.Use.TemporalType }),
+	duck.Value("trust", func(o *offer) string { return o.Use.Trust }),
 	duck.Value("cosine", func(o *offer) float64 { return o.Cosine }),
 	duck.Value("near_cosine", func(o *offer) float64 { return o.NearCosine }),
 	duck.Value("by_passage", func(o *offer) bool { return o.ByPassage }),

@@ -43,11 +43,18 @@ type Query struct {
 	Conversations []string // names or ids
 	Categories    []memory.Category
 	Tiers         []memory.Tier
+	// States and Layers of the memories asked; what is no memory has none. Default: what is confirmed, in any layer but the archive. States alone are
+	// asked in any layer; layers alone mean what is confirmed, and with the archive what was archived.
+	States []memory.State
+	Layers []memory.Layer
 	// Roles and Speakers are who said a message, the speakers in any case of letters; what is no message said by one of them takes no part.
 	Roles, Speakers []string
 	// Where names metadata that a memory has, keys of its Extra with their values, all of them. A value is compared as text, exactly: of a text what
 	// it says, of anything else how JSON writes it, and null is none. What is no memory has none.
-	Where        map[string]string
+	Where map[string]string
+	// Sources and Trust are where a memory comes from (memory.Sources), and how far it is trusted; what is no memory takes no part.
+	Sources      []string
+	Trust        []memory.Trust
 	Since, Until time.Time // of the document's own time: from Since, before Until
 	// AsOf recalls what was true then: memories superseded or forgotten since, those that were edited with the text they had, and what was recorded later
 	// about that time; messages said by then. Default KnownAt, or now.
@@ -149,13 +156,15 @@ func (q Query) validate() error {
 	}
 	return cmp.Or(fault.CheckText("text", q.Text), fault.Members("kinds", q.Kinds, kinds.All()), fault.CheckTexts("scopes", q.Scopes),
 		fault.CheckTexts("conversations", q.Conversations), fault.Members("categories", q.Categories, memory.Categories()),
-		fault.Members("tiers", q.Tiers, memory.Tiers()), fault.Member("level", q.Level, memory.Levels()), fault.CheckText("weight_set", q.WeightSet),
+		fault.Members("tiers", q.Tiers, memory.Tiers()), fault.Members("states", q.States, memory.States()), fault.Members("layers", q.Layers, memory.Layers()), fault.Member("level", q.Level, memory.Levels()), fault.CheckText("weight_set", q.WeightSet),
 		fault.CheckText("why_not", q.WhyNot), fault.CheckTime("since", q.Since), fault.CheckTime("until", q.Until), fault.CheckTime("as_of", q.AsOf), fault.CheckTime("known_at", q.KnownAt))
 }
 
 // validateMarks checks who said it, and the metadata. What only some kinds have must not be asked of others alone.
 func (q Query) validateMarks() error {
-	if err := cmp.Or(fault.Members("roles", q.Roles, kinds.Roles()), fault.CheckTexts("speakers", q.Speakers)); err != nil {
+	err := cmp.Or(fault.Members("roles", q.Roles, kinds.Roles()), fault.CheckTexts("speakers", q.Speakers), fault.Members("sources", q.Sources, memory.Sources()),
+		fault.Members("trust", q.Trust, memory.Trusts()))
+	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(q.Speakers, func(name string) bool { return strings.TrimSpace(name) == "" }) {
@@ -167,6 +176,12 @@ func (q Query) validateMarks() error {
 		return fault.Invalid("roles", strings.Join(q.Roles, ", "), messages)
 	case len(q.Speakers) > 0 && !slices.Contains(q.Kinds, kinds.Message):
 		return fault.Invalid("speakers", strings.Join(q.Speakers, ", "), messages)
+	case len(q.Sources) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
+		return fault.Invalid("sources", strings.Join(q.Sources, ", "), memories)
+	case len(q.Trust) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
+		return fault.Invalid("trust", fault.OneOf(q.Trust), memories)
+	case q.apart() && !slices.Contains(q.Kinds, kinds.Memory):
+		return fault.Invalid("states and layers", fmt.Sprint(q.States, q.Layers), memories)
 	case len(q.Where) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
 		return fault.Invalid("where", strings.Join(slices.Sorted(maps.Keys(q.Where)), ", "), memories)
 	}

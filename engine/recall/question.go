@@ -168,7 +168,7 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 	return c.AppendTemp("asking", []driver.Value{
 		r.at, duck.OrTime(duck.UTC(q.AsOf), duck.Year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)),
 		duck.FilterArg(q.Kinds), duck.FilterArg(r.scopes), duck.FilterArg(r.conversations), duck.FilterArg(q.Categories), duck.FilterArg(q.Tiers),
-		duck.FilterArg(q.Roles), duck.FilterArg(lowered(q.Speakers)), marked != nil, false,
+		duck.FilterArg(q.Roles), duck.FilterArg(lowered(q.Speakers)), marked != nil, q.apart(), false,
 		duck.OrTime(duck.UTC(q.Since), duck.Year1), duck.OrTime(duck.UTC(q.Until), duck.Year10000), append([]string{}, r.question.words...), froms, untils,
 	})
 }
@@ -379,7 +379,7 @@ func scanFound(rows *sql.Rows, f *resident.Found) error {
 	var accesses sql.NullInt32
 	err := rows.Scan(&f.No, &f.SessionNo, &f.Place, duck.TextOf(&f.Conversation), duck.TextOf(&f.Speaker), duck.TextOf(&f.Role), &f.Wishes, &f.Asks, &f.EndsAsking, &f.Tells, &f.Kind, duck.TextOf(&f.Tier),
 		&times[0].is, &times[1].is, &times[2].is, &f.Characters, &f.Noise,
-		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType),
+		&numbers[4].is, &numbers[5].is, &accesses, &times[3].is, duck.TextOf(&f.Use.TemporalType), duck.TextOf(&f.Use.Trust),
 		&numbers[0].is, &numbers[1].is, &numbers[2].is, &numbers[3].is, &f.ByPassage)
 	for _, t := range times {
 		if *t.into = t.is.Int64; !t.is.Valid {

@@ -70,6 +70,7 @@ var rankedColumns = map[string]func(*Candidate) any{
 	"reranked":            func(v *Candidate) any { return &v.Reranked },
 	"recency":             func(v *Candidate) any { return &v.Recency },
 	"importance_weighted": func(v *Candidate) any { return &v.Importance },
+	"trusted":             func(v *Candidate) any { return &v.Trusted },
 	"length_normed":       func(v *Candidate) any { return &v.LengthNorm },
 	"composite":           func(v *Candidate) any { return &v.Composite },
 	"decayed":             func(v *Candidate) any { return &v.Decayed },

@@ -45,7 +45,7 @@ type recall struct {
 	question      question
 	tags          []string
 	tagged        []int32 // documents that have them, once these were looked for
-	described     []int32 // memories that have the metadata asked, likewise
+	described     []int32 // memories that have the metadata, the source and the trust asked, likewise
 	at            time.Time
 	population    map[kinds.Kind]int64 // documents that words were counted in
 	rarity        *resident.Rarity     // nil: counted in the file

@@ -278,6 +278,7 @@ func TestWeightSets(t *testing.T) {
 		"min_score": func(w *recall.Weights) { w.MinScore = math.NaN() }, "b": func(w *recall.Weights) { w.B = 2 }, "k1": func(w *recall.Weights) { w.K1 = math.Inf(1) },
 		"recency": func(w *recall.Weights) { w.Recency = 0.6 }, "diversity": func(w *recall.Weights) { w.Diversity = 1.01 }, "max_life": func(w *recall.Weights) { w.MaxLife = 0.5 },
 		"decay": func(w *recall.Weights) { w.Decay = "slow" }, "rerank": func(w *recall.Weights) { w.Rerank = "" }, "normalise": func(w *recall.Weights) { w.Normalise = "z" },
+		"trust":         func(w *recall.Weights) { w.Trust = 1.1 },
 		"length_anchor": func(w *recall.Weights) { w.LengthAnchor = 5001 }, "life_days": func(w *recall.Weights) { w.LifeDays = 366 },
 	} {
 		w := recall.MemoryWeights()

@@ -104,13 +104,13 @@ func stagesOf(m *memory.Memory, fused, cosine float64, byPassage bool, w recall.
 		s[1] = clamped(s[0] + math.Exp(-age/w.RecencyDays)*w.Recency)
 		s[2] = clamped(s[1] * (0.7 + 0.3*m.Importance))
 	}
-	s[3] = s[2]
+	s[3] = s[2] * (1 - w.Trust*(1-map[memory.Trust]float64{memory.Stated: 1, memory.Extracted: 0.75, memory.Imported: 0.5}[m.Trust]))
 	if w.LengthAnchor > 0 {
 		characters := len([]rune(m.Text))
 		if byPassage {
 			characters = min(characters, 600)
 		}
-		s[3] = clamped(s[2] / (1 + 0.5*math.Log2(max(1, float64(characters)/w.LengthAnchor))))
+		s[3] = clamped(s[3] / (1 + 0.5*math.Log2(max(1, float64(characters)/w.LengthAnchor))))
 	}
 	switch w.Decay {
 	case "engine":

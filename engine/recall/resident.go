@@ -19,7 +19,7 @@ func (r *recall) byResident() bool { return r.recaller.opts.Lexical == setup.Pos
 func (r *recall) filter() *resident.Filter {
 	q := r.query
 	f := &resident.Filter{Kinds: q.Kinds, Scopes: r.scopes, Conversations: r.conversations, Categories: texts(q.Categories), Tiers: texts(q.Tiers),
-		Roles: q.Roles, Speakers: lowered(q.Speakers), Since: resident.Never, Until: resident.Always, Marked: r.marked(), AskedAt: r.at.UnixMicro(), SaidBy: resident.Always}
+		Roles: q.Roles, Speakers: lowered(q.Speakers), Since: resident.Never, Until: resident.Always, Marked: r.marked(), Hidden: q.apart(), AskedAt: r.at.UnixMicro(), SaidBy: resident.Always}
 	for _, bound := range []struct {
 		at *int64
 		by time.Time

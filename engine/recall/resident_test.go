@@ -313,6 +313,9 @@ func narrow(rng *rand.Rand, q *recall.Query) {
 	if slices.Contains(q.Kinds, kinds.Memory) && rng.IntN(5) == 0 {
 		q.Where = []map[string]string{{"ticket": "4"}, {"from": "log"}, {"ticket": "4", "from": "log"}}[rng.IntN(3)]
 	}
+	if slices.Contains(q.Kinds, kinds.Memory) && rng.IntN(5) == 0 {
+		q.States = [][]memory.State{{memory.Pending}, {memory.Confirmed, memory.Archived}, memory.States()}[rng.IntN(3)]
+	}
 }
 
 // randomExtra is metadata that narrow may ask for, or none.

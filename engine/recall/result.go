@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -78,6 +79,7 @@ type Candidate struct {
 	Reranked      float64  `json:"reranked"`
 	Recency       float64  `json:"recency"`
 	Importance    float64  `json:"importance"`
+	Trusted       float64  `json:"trusted"` // after the weight trust
 	LengthNorm    float64  `json:"length_norm"`
 	Composite     *float64 `json:"composite,omitempty"` // of the decay engine
 	Decayed       float64  `json:"decayed"`             // the final score
@@ -94,7 +96,11 @@ func (r *Result) Prompt() string { return r.PromptFrom(PromptConfidence) }
 // PromptFrom renders the hits of a least confidence, and those of which none is known, as one block for a model's prompt: escaped, and labelled as data that
 // gives no orders; of a long hit its passage. It is empty when there are none.
 func (r *Result) PromptFrom(least float64) string {
-	hits := slices.DeleteFunc(slices.Clone(r.Hits), func(h Hit) bool { return h.Confidence != nil && *h.Confidence < least })
+	return Block(slices.DeleteFunc(slices.Clone(r.Hits), func(h Hit) bool { return h.Confidence != nil && *h.Confidence < least }))
+}
+
+// Block renders hits as PromptFrom does, all of them.
+func Block(hits []Hit) string {
 	if len(hits) == 0 {
 		return ""
 	}
@@ -112,6 +118,17 @@ func (r *Result) PromptFrom(least float64) string {
 	return b.String()
 }
 
+// block is what Block renders, wherever it stands.
+var block = regexp.MustCompile(`(?s)<recalled-memory note="[^"<>]*">\n.*?</recalled-memory>\n?`)
+
+// Unblock is a text without the blocks of Block that stand in it: what a host puts into a prompt is nothing that somebody said.
+func Unblock(s string) string {
+	if !strings.Contains(s, "<recalled-memory") {
+		return s
+	}
+	return block.ReplaceAllString(s, "")
+}
+
 // escape makes text safe inside a block, and one line of it.
 func escape(s string) string {
 	var b strings.Builder
@@ -119,4 +136,13 @@ func escape(s string) string {
 		return ""
 	}
 	return b.String()
+}
+
+// IDs are those of hits, in their order.
+func IDs(hits []Hit) []string {
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = h.ID
+	}
+	return ids
 }

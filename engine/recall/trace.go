@@ -56,6 +56,7 @@ var rankStages = []struct {
 	{"rerank", func(c *Candidate) float64 { return c.Reranked }},
 	{"recency", func(c *Candidate) float64 { return c.Recency }},
 	{"importance", func(c *Candidate) float64 { return c.Importance }},
+	{"trust", func(c *Candidate) float64 { return c.Trusted }},
 	{"length_norm", func(c *Candidate) float64 { return c.LengthNorm }},
 	{"decay", func(c *Candidate) float64 { return c.Decayed }},
 	{"hard_min_score", func(c *Candidate) float64 { return c.Decayed }},

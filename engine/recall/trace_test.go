@@ -15,7 +15,7 @@ import (
 )
 
 var stageNames = []string{"embed", "vector", "lexical", "fusion", "chance", "min_score", "expired", "rerank_window", "rerank", "recency", "importance",
-	"length_norm", "decay", "hard_min_score", "noise", "min_confidence", "diversity", "limit"}
+	"trust", "length_norm", "decay", "hard_min_score", "noise", "min_confidence", "diversity", "limit"}
 
 func namesOf(stages []recall.Stage) []string {
 	var names []string

@@ -50,6 +50,7 @@ type Weights struct {
 	Recency        float64 `json:"recency"`
 	RecencyDays    float64 `json:"recency_days"`
 	Importance     bool    `json:"importance"`
+	Trust          float64 `json:"trust"`
 	LengthAnchor   float64 `json:"length_anchor"`
 	LifeDays       float64 `json:"life_days"`
 	Reinforcement  float64 `json:"reinforcement"`
@@ -58,25 +59,52 @@ type Weights struct {
 	Noise          bool    `json:"noise"`
 	Diversity      float64 `json:"diversity"`
 	Rarity         bool    `json:"rarity"`
+
+	// Where a hit by words stands out, and how the decay engine fades a memory.
+	ExactFrom       float64 `json:"exact_from"`
+	ExactShare      float64 `json:"exact_share"`
+	HalfLife        float64 `json:"half_life"`
+	DynamicHalfLife float64 `json:"dynamic_half_life"`
+	Modulation      float64 `json:"modulation"`
+	CoreBeta        float64 `json:"core_beta"`
+	WorkingBeta     float64 `json:"working_beta"`
+	PeripheralBeta  float64 `json:"peripheral_beta"`
+	RecencyPart     float64 `json:"recency_part"`
+	FrequencyPart   float64 `json:"frequency_part"`
+	IntrinsicPart   float64 `json:"intrinsic_part"`
+	DecayFloor      float64 `json:"decay_floor"`
+	CoreFloor       float64 `json:"core_floor"`
+	WorkingFloor    float64 `json:"working_floor"`
+	PeripheralFloor float64 `json:"peripheral_floor"`
 }
 
 // MemoryWeights are for short statements: absolute scores, floors, decay, diversity. The floor after decay is lower than the 0.35
 // these scores were made for: with the built-in model that one drops one right answer in seven (docs/recall.md).
 func MemoryWeights() Weights {
-	return Weights{
+	return fading(Weights{
 		Pool: 20, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "absolute", Vector: 0.7, Passage: 0.8, Lexical: 0.3, Date: 0.1, DateDays: 14, Chance: 1, MinScore: 0.3, Rerank: "light",
 		Decay: "engine", Recency: 0.1, RecencyDays: 14, Importance: true, LengthAnchor: 500,
 		LifeDays: 60, Reinforcement: 0.5, MaxLife: 3, HardMinScore: 0.25, Noise: true, Diversity: 0.85,
-	}
+	})
 }
 
 // TranscriptWeights are for turns of talk: scores relative to the best of the query, and nothing held back but what is there by chance.
 func TranscriptWeights() Weights {
-	return Weights{
+	return fading(Weights{
 		Pool: 200, Whole: 2000, K1: 1.2, B: 0.75, Counted: "asked", Normalise: "maximum", Vector: 0.8, Passage: 0.5, Lexical: 1, Near: 0.5, Far: 0.3, LongTurn: 500,
 		Date: 1, DateDays: 14, Speaker: 0.3, Reply: 0.25, Answered: 0.5, Tells: 0.3, Wish: 0.2, Question: 0.2, Related: 0.2, Chance: 1, Rerank: "none", Decay: "none",
 		MaxLife: 1, Diversity: 1, Rarity: true,
-	}
+	})
+}
+
+// fading is a set with the numbers by which memories fade, and near-exact hits stand out, as they are built in.
+func fading(w Weights) Weights {
+	w.ExactFrom, w.ExactShare = 0.75, 0.92
+	w.HalfLife, w.DynamicHalfLife, w.Modulation = 30, 10, 1.5
+	w.CoreBeta, w.WorkingBeta, w.PeripheralBeta = 0.8, 1, 1.3
+	w.RecencyPart, w.FrequencyPart, w.IntrinsicPart = 0.4, 0.3, 0.3
+	w.DecayFloor, w.CoreFloor, w.WorkingFloor, w.PeripheralFloor = 0.3, 0.9, 0.7, 0.5
+	return w
 }
 
 // builtinWeights are the sets that every file has, by name; a stored set of the same name takes their place.
@@ -119,8 +147,13 @@ func (w Weights) validate() error {
 		{"date", w.Date, 0, 1}, {"date_days", w.DateDays, 0.1, 3650}, {"speaker", w.Speaker, 0, 1},
 		{"reply", w.Reply, 0, 1}, {"answered", w.Answered, 0, 1}, {"tells", w.Tells, 0, 1}, {"wish", w.Wish, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"passage", w.Passage, 0, 1}, {"lexical", w.Lexical, 0, 1},
 		{"chance", w.Chance, 0, 2}, {"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
-		{"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
+		{"trust", w.Trust, 0, 1}, {"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
 		{"max_life", w.MaxLife, 1, 10}, {"hard_min_score", w.HardMinScore, 0, 1}, {"diversity", w.Diversity, 0, 1},
+		{"exact_from", w.ExactFrom, 0, 1}, {"exact_share", w.ExactShare, 0, 1}, {"modulation", w.Modulation, 0, 10},
+		{"recency_part", w.RecencyPart, 0, 1}, {"frequency_part", w.FrequencyPart, 0, 1}, {"intrinsic_part", w.IntrinsicPart, 0, 1},
+		{"decay_floor", w.DecayFloor, 0, 1}, {"core_floor", w.CoreFloor, 0, 1}, {"working_floor", w.WorkingFloor, 0, 1}, {"peripheral_floor", w.PeripheralFloor, 0, 1},
+		{"half_life", w.HalfLife, w.leastFading(1), 365}, {"dynamic_half_life", w.DynamicHalfLife, w.leastFading(1), 365},
+		{"core_beta", w.CoreBeta, w.leastFading(0.1), 5}, {"working_beta", w.WorkingBeta, w.leastFading(0.1), 5}, {"peripheral_beta", w.PeripheralBeta, w.leastFading(0.1), 5},
 	} {
 		if math.IsNaN(f.value) || f.value < f.least || f.value > f.max {
 			return fault.Invalid(f.name, f.value, fmt.Sprintf("%g to %g", f.least, f.max))
@@ -131,6 +164,14 @@ func (w Weights) validate() error {
 		fault.Member("normalise", w.Normalise, []string{"absolute", "maximum"}),
 		fault.Member("rerank", w.Rerank, []string{"light", "none"}),
 		fault.Member("decay", w.Decay, []string{"engine", "simple", "none"}))
+}
+
+// leastFading is the least that a number by which memories fade may be: where none does, it may be missing.
+func (w Weights) leastFading(least float64) float64 {
+	if w.Decay == "engine" || w.FreshnessFloor {
+		return least
+	}
+	return 0
 }
 
 // arg is the weights as the query parameter $weights, which SQL casts to the type weights.

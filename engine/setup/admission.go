@@ -15,21 +15,21 @@ import (
 // the preset.
 type Admission struct {
 	// Preset is balanced, conservative or high-recall. Default "": every draft is admitted.
-	Preset string
+	Preset string `toml:"preset"`
 	// Reject is the score below which a draft is rejected, Admit the one from which on it is taken for new.
-	Reject *float64
-	Admit  *float64
+	Reject *float64 `toml:"reject"`
+	Admit  *float64 `toml:"admit"`
 	// Weights of utility, confidence, novelty, recency and type_prior. Those that are given are made to sum up to 1 with the others.
-	Weights map[string]float64
+	Weights map[string]float64 `toml:"-"`
 	// Priors are how categories are liked.
-	Priors map[string]float64
+	Priors map[string]float64 `toml:"-"`
 	// Pool is how many memories a draft is compared with, HalfLife in how many days half of a topic's recency is back.
-	Pool     int
-	HalfLife int
+	Pool     int `toml:"pool"`
+	HalfLife int `toml:"half_life_days"`
 	// AskUtility has the model say how useful a draft is; else, and where it fails, that is 0.5.
-	AskUtility bool
+	AskUtility bool `toml:"ask_utility"`
 	// Veto rejects what is no more useful than this, whatever its score. Default 0: nothing.
-	Veto float64
+	Veto float64 `toml:"veto"`
 }
 
 // Features of admission, by which weights are named.

@@ -71,6 +71,8 @@ type Options struct {
 	Conversation Conversation
 	// Extraction says how memories are drawn from talk.
 	Extraction Extraction
+	// Turns says what BeforeTurn and AfterTurn do around a turn of talk.
+	Turns Turns
 	// Now tells the time, in the years 1 to 9999 and not the zero time: a write or recall that is told another is refused with
 	// ErrInvalid. Default time.Now.
 	Now func() time.Time
@@ -121,6 +123,7 @@ func (o Options) WithDefaults() Options {
 	}
 	o.Conversation = o.Conversation.withDefaults()
 	o.Extraction = o.Extraction.withDefaults()
+	o.Turns = o.Turns.withDefaults()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -160,6 +163,6 @@ func (o Options) Validate() error {
 	if o.EmbedDeadline < 0 {
 		errs = append(errs, fault.Invalid("EmbedDeadline", o.EmbedDeadline, "more than 0"))
 	}
-	errs = append(errs, fault.Member("Lexical", o.Lexical, LexicalBackends()), fault.CheckText("FTS", o.FTS), o.Conversation.validate(), o.Extraction.validate())
+	errs = append(errs, fault.Member("Lexical", o.Lexical, LexicalBackends()), fault.CheckText("FTS", o.FTS), o.Conversation.validate(), o.Extraction.validate(), o.Turns.validate())
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/recall"
@@ -31,6 +32,7 @@ var (
 	List         = Verb[memory.ListRequest, []*memory.Memory]{"list", (*engine.Engine).List, byAgent(func(r *memory.ListRequest) *string { return &r.Agent })}
 	Get          = Verb[memory.GetRequest, *memory.Memory]{"get", (*engine.Engine).Get, byAgent(func(r *memory.GetRequest) *string { return &r.Agent })}
 	History      = Verb[memory.HistoryRequest, *memory.History]{"history", (*engine.Engine).History, byAgent(func(r *memory.HistoryRequest) *string { return &r.Agent })}
+	Lineage      = Verb[lineage.Request, *lineage.Lineage]{"lineage", (*engine.Engine).Lineage, byAgent(func(r *lineage.Request) *string { return &r.Agent })}
 	Grep         = Verb[lookup.GrepRequest, *lookup.GrepResult]{"grep", (*engine.Engine).Grep, byAgent(func(r *lookup.GrepRequest) *string { return &r.Agent })}
 	Stats        = Verb[None, *upkeep.Stats]{"stats", stats, byOwner[None]}
 	Snapshot     = Verb[string, None]{"snapshot", snapshot, bindSnapshot}
@@ -42,7 +44,7 @@ var (
 var verbs = []interface {
 	called() string
 	answer(ctx context.Context, e *engine.Engine, c Caller, request json.RawMessage) (any, error)
-}{Recall, List, Get, History, Grep, Stats, Snapshot, Scopes, UnusedScopes}
+}{Recall, List, Get, History, Lineage, Grep, Stats, Snapshot, Scopes, UnusedScopes}
 
 // None is a request or an answer that says nothing.
 type None struct{}

@@ -46,6 +46,7 @@ var checks = [...]struct {
 	{"check_circles", []string{"summaries", "summary_sources"}},
 	{"check_contents", []string{"messages", "parts", "large_files", "payloads"}},
 	{"check_extraction", []string{"drafts", "admissions", "extraction_cursors"}},
+	{"check_lineage", []string{"memory_sources", "retractions", "retraction_effects"}},
 }
 
 // Check proves the file's integrity. It reads all that is stored: every block in use against its checksum, the log as far as it is acknowledged, every

@@ -202,6 +202,7 @@ var rowRepairs = [...]struct {
 	{"summaries counted", compact.CountCondensed, compact.MostDeep},
 	{"context items", conversation.MendContexts, 1},
 	{"memories superseded", changedBy("doctor_superseded"), 1},
+	{"retractions", changedBy("doctor_retractions"), 1},
 	{"versions", changedBy("doctor_versions"), 8},
 }
 

@@ -97,6 +97,14 @@ var explanations = [...]explained{
 	{"admission of no draft", "it judges nothing", tidying, "the record is deleted"},
 	{"extraction that has read on in no conversation", "it is a place in nothing", tidying, "the place is forgotten"},
 
+	{"source of no memory", "it says where nothing comes from", tidying, "the record is deleted"},
+	{"source of a memory that is not there", "nobody can tell where the memory comes from", tidying, "the record is deleted: the memory stands by itself then"},
+	{"effect of no retraction", "it is a record of nothing", tidying, "the record is deleted"},
+	{"source that is retracted twice", "undoing one of the retractions does nothing", tidying, "the first one stays, the others count as undone"},
+	{"memory that no retraction withdraws", "it can't be given back", tidying, "it counts as forgotten, or where it is in recall as standing"},
+	{"message that no retraction withdraws", "it can't be given back", tidying, "it is set aside as if it were of an earlier session, and can be recalled"},
+	{"retracted source that can be recalled", "what was withdrawn is shown", byHand, "nothing: undo the retraction with `memctl retract --undo`, and retract it again"},
+
 	{"message that is lost", "a model is never shown it", tidying, contextAnew + "; under a summary, where that lacks it"},
 	{"summary that is lost", "a model is never shown what it stands for", tidying, "it comes back under the summary that lacks it, else into the context"},
 	{"message that is in the context twice", "a model is shown it twice", tidying, contextAnew},

@@ -180,10 +180,11 @@ var staysBroken = map[string][]string{
 	"UPDATE messages SET seq = 3 WHERE seq = 1": {"messages are not numbered 1 to 3"},
 	"UPDATE messages SET seq = 1":               {"messages are not numbered 1 to 1", "conversation goes on elsewhere than after its last message", "context items that overlap"},
 	"UPDATE memories SET superseded_by = (SELECT max(id) FROM memories) WHERE id = '{id}'": {"superseded by a memory that does not say so"},
-	"UPDATE models SET chosen = false":                                                  {"more than one chosen model, or none"},
-	"INSERT INTO models SELECT 2, 'other', dims, 'other', true, created_at FROM models": {"more than one chosen model, or none"},
-	"CREATE MACRO lower(x) AS 'shadowed'":                                               {"macro that is not Mallard's"},
-	"CREATE MACRO recent(n) AS TABLE SELECT * FROM memories LIMIT n":                    {"macro that is not Mallard's"},
+	"UPDATE models SET chosen = false":                                                            {"more than one chosen model, or none"},
+	"INSERT INTO models SELECT 2, 'other', dims, 'other', true, created_at FROM models":           {"more than one chosen model, or none"},
+	"INSERT INTO retractions VALUES ('ret_1', 'memory', '{id}', 'why', NULL, '2026-01-01', NULL)": {"retracted source that can be recalled"},
+	"CREATE MACRO lower(x) AS 'shadowed'":                                                         {"macro that is not Mallard's"},
+	"CREATE MACRO recent(n) AS TABLE SELECT * FROM memories LIMIT n":                              {"macro that is not Mallard's"},
 }
 
 // doctoredMemories are the statements of ofMemories that TestDoctorRepairsMemories tries: if it is not long, one of those is enough that are alike.

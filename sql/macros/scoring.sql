@@ -17,15 +17,15 @@ CREATE OR REPLACE MACRO vector_score(cosine) AS 1 / (2 - cosine);
 CREATE OR REPLACE MACRO lexical_score(raw) AS
     CASE WHEN raw > 0 THEN 1 / (1 + exp(-raw / 5)) ELSE 0.5 END;
 
--- A document that has a vector: the weighted sum, but never less than 0.92 of a near-exact lexical score. One without a
+-- A document that has a vector: the weighted sum, but never less than a share of a near-exact lexical score. One without a
 -- vector: its lexical score as it is.
-CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical_weight) AS
+CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical_weight, exact_from := 0.75, exact_share := 0.92) AS
     CASE
         WHEN vector_score IS NULL THEN clamp01(lexical_score)
         WHEN NOT isfinite(vector_score) OR NOT isfinite(coalesce(lexical_score, 0)) THEN 0.1
         ELSE clamp01(greatest(
             vector_score * vector_weight + coalesce(lexical_score, 0) * lexical_weight,
-            CASE WHEN lexical_score >= 0.75 THEN 0.92 * lexical_score ELSE 0 END))
+            CASE WHEN lexical_score >= exact_from THEN exact_share * lexical_score ELSE 0 END))
     END;
 
 -- The light rerank: most of the score, and the plain cosine. A document without a vector keeps its score.
@@ -82,6 +82,14 @@ CREATE OR REPLACE MACRO recency_boost(score, age, e_fold, weight) AS
 CREATE OR REPLACE MACRO importance_weight(score, importance) AS
     clamp01(score * (0.7 + 0.3 * coalesce(importance, 0.7)));
 
+-- How far a memory is trusted, 0 to 1; what is none is trusted.
+CREATE OR REPLACE MACRO trust_share(trust) AS
+    CASE trust WHEN 'extracted' THEN 0.75 WHEN 'imported' THEN 0.5 WHEN 'untrusted' THEN 0 ELSE 1 END;
+
+-- Takes up to weight of the score of what is not trusted; 0 is off.
+CREATE OR REPLACE MACRO trust_weight(score, trust, weight) AS
+    score * (1 - weight * (1 - trust_share(trust)));
+
 -- Long texts score less: one of four times the anchor scores half. Characters are code points; anchor 0 is off.
 CREATE OR REPLACE MACRO length_norm(score, characters, anchor) AS
     CASE WHEN anchor <= 0 THEN score
@@ -102,39 +110,51 @@ CREATE OR REPLACE MACRO time_decay(score, age, life) AS
 
 -- Decay: engine -------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO tier_floor(tier) AS
-    CASE tier WHEN 'core' THEN 0.9 WHEN 'working' THEN 0.7 ELSE 0.5 END;
+-- What has a default here is a weight; the defaults are those of the set memory.
+CREATE OR REPLACE MACRO tier_floor(tier, core_floor := 0.9, working_floor := 0.7, peripheral_floor := 0.5) AS
+    CASE tier WHEN 'core' THEN core_floor WHEN 'working' THEN working_floor ELSE peripheral_floor END;
 
-CREATE OR REPLACE MACRO tier_beta(tier) AS
-    CASE tier WHEN 'core' THEN 0.8 WHEN 'working' THEN 1.0 ELSE 1.3 END;
+CREATE OR REPLACE MACRO tier_beta(tier, core_beta := 0.8, working_beta := 1.0, peripheral_beta := 1.3) AS
+    CASE tier WHEN 'core' THEN core_beta WHEN 'working' THEN working_beta ELSE peripheral_beta END;
 
 -- idle is the age of the last use, or of the memory where it was never used.
-CREATE OR REPLACE MACRO decay_recency(idle, importance, tier, is_dynamic) AS
-    exp(-ln(2) / ((CASE WHEN is_dynamic THEN 10 ELSE 30 END) * exp(1.5 * importance)) * pow(greatest(idle, 0), tier_beta(tier)));
+CREATE OR REPLACE MACRO decay_recency(idle, importance, tier, is_dynamic,
+        half_life := 30.0, dynamic_half_life := 10.0, modulation := 1.5, core_beta := 0.8, working_beta := 1.0, peripheral_beta := 1.3) AS
+    exp(-ln(2) / ((CASE WHEN is_dynamic THEN dynamic_half_life ELSE half_life END) * exp(modulation * importance))
+        * pow(greatest(idle, 0), tier_beta(tier, core_beta := core_beta, working_beta := working_beta, peripheral_beta := peripheral_beta)));
 
 -- span is the number of days from creation to the last use.
 CREATE OR REPLACE MACRO decay_frequency(accesses, span) AS
     (1 - exp(-accesses / 5.0))
     * CASE WHEN accesses <= 1 THEN 1 ELSE 0.5 + 0.5 * exp(-greatest(span, 1) / (accesses - 1) / 30) END;
 
-CREATE OR REPLACE MACRO decay_composite(recency, frequency, intrinsic) AS
-    0.4 * recency + 0.3 * frequency + 0.3 * intrinsic;
+CREATE OR REPLACE MACRO decay_composite(recency, frequency, intrinsic, recency_part := 0.4, frequency_part := 0.3, intrinsic_part := 0.3) AS
+    recency_part * recency + frequency_part * frequency + intrinsic_part * intrinsic;
 
--- What the composite does to a score: never below 0.3, and never below what the tier guarantees.
-CREATE OR REPLACE MACRO decay_multiplier(composite, tier) AS
-    least(1.0, greatest(0.3, 0.3 + 0.7 * greatest(tier_floor(tier), composite)));
+-- What the composite does to a score: never below the floor of all, and never below what the tier guarantees.
+CREATE OR REPLACE MACRO decay_multiplier(composite, tier, decay_floor := 0.3, core_floor := 0.9, working_floor := 0.7, peripheral_floor := 0.5) AS
+    least(1.0, greatest(decay_floor, decay_floor + (1 - decay_floor) * greatest(
+        tier_floor(tier, core_floor := core_floor, working_floor := working_floor, peripheral_floor := peripheral_floor), composite)));
 
 -- The same from the columns of a memory.
-CREATE OR REPLACE MACRO memory_recency(created_at, last_accessed_at, accesses, importance, tier, temporal_type, asked_at) AS
+CREATE OR REPLACE MACRO memory_recency(created_at, last_accessed_at, accesses, importance, tier, temporal_type, asked_at,
+        half_life := 30.0, dynamic_half_life := 10.0, modulation := 1.5, core_beta := 0.8, working_beta := 1.0, peripheral_beta := 1.3) AS
     decay_recency(
         days_between(CASE WHEN accesses > 0 THEN coalesce(last_accessed_at, created_at) ELSE created_at END, asked_at),
-        importance, tier, coalesce(temporal_type = 'dynamic', false));
+        importance, tier, coalesce(temporal_type = 'dynamic', false),
+        half_life := half_life, dynamic_half_life := dynamic_half_life, modulation := modulation,
+        core_beta := core_beta, working_beta := working_beta, peripheral_beta := peripheral_beta);
 
-CREATE OR REPLACE MACRO memory_composite(created_at, last_accessed_at, accesses, importance, confidence, tier, temporal_type, asked_at) AS
+CREATE OR REPLACE MACRO memory_composite(created_at, last_accessed_at, accesses, importance, confidence, tier, temporal_type, asked_at,
+        half_life := 30.0, dynamic_half_life := 10.0, modulation := 1.5, core_beta := 0.8, working_beta := 1.0, peripheral_beta := 1.3,
+        recency_part := 0.4, frequency_part := 0.3, intrinsic_part := 0.3) AS
     decay_composite(
-        memory_recency(created_at, last_accessed_at, accesses, importance, tier, temporal_type, asked_at),
+        memory_recency(created_at, last_accessed_at, accesses, importance, tier, temporal_type, asked_at,
+            half_life := half_life, dynamic_half_life := dynamic_half_life, modulation := modulation,
+            core_beta := core_beta, working_beta := working_beta, peripheral_beta := peripheral_beta),
         decay_frequency(accesses, days_between(created_at, coalesce(last_accessed_at, created_at))),
-        importance * confidence);
+        importance * confidence,
+        recency_part := recency_part, frequency_part := frequency_part, intrinsic_part := intrinsic_part);
 
 -- Tiers -----------------------------------------------------------------------------------------------------------------
 
@@ -147,6 +167,9 @@ CREATE OR REPLACE MACRO next_tier(tier, accesses, composite, importance, age) AS
         WHEN tier = 'working' AND age > 60 AND accesses < 3 THEN {tier: 'peripheral', reason: 'older than sixty days and hardly used'}
         WHEN tier = 'core' AND composite < 0.15 AND accesses < 3 THEN {tier: 'working', reason: 'faded and hardly used'}
     END;
+
+-- What recall passes over unless it is asked for: what nobody has confirmed, what was archived, and what lies in the archive.
+CREATE OR REPLACE MACRO set_apart(state, layer) AS state <> 'confirmed' OR layer = 'archive';
 
 -- Diversity -----------------------------------------------------------------------------------------------------------
 

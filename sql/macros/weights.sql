@@ -10,6 +10,8 @@ CREATE TYPE weights AS STRUCT(
     vector          DOUBLE,   -- share of the vector channel in the fused score
     passage         DOUBLE,   -- share of the best passage in the cosine of a long document, 0 is off
     lexical         DOUBLE,   -- share of the lexical channel in the fused score
+    exact_from      DOUBLE,   -- from this lexical score on a hit is near-exact
+    exact_share     DOUBLE,   -- share of a near-exact lexical score that the fused score has at least, 0 is off
     near            DOUBLE,   -- share of the direct neighbours in what is scored, 0 is off
     far             DOUBLE,   -- share of the neighbours two places away, 0 is off
     long_turn       DOUBLE,   -- characters at which a text is half long: it stands more for itself then; 0: none is
@@ -27,9 +29,23 @@ CREATE TYPE weights AS STRUCT(
     rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'none'
     decay           VARCHAR,  -- 'engine': composite of use, age and importance; 'simple': age; 'none'
     freshness_floor BOOLEAN,  -- engine: a memory never fades below its recency
+    half_life       DOUBLE,   -- engine: days in which half of the recency of a memory without importance is gone, in the tier working
+    dynamic_half_life DOUBLE,   -- engine: the same of dynamic memories
+    modulation      DOUBLE,   -- engine: how much importance lengthens it: by e to the power of both
+    core_beta       DOUBLE,   -- engine: the exponent of the days, in the tier core
+    working_beta    DOUBLE,   -- engine: in the tier working
+    peripheral_beta DOUBLE,   -- engine: in the tier peripheral
+    recency_part    DOUBLE,   -- engine: share of recency in the composite
+    frequency_part  DOUBLE,   -- engine: share of use
+    intrinsic_part  DOUBLE,   -- engine: share of importance times confidence
+    decay_floor     DOUBLE,   -- engine: what is left of a score at least, before the tier adds to it
+    core_floor      DOUBLE,   -- engine: the least composite of the tier core
+    working_floor   DOUBLE,   -- engine: of the tier working
+    peripheral_floor DOUBLE,   -- engine: of the tier peripheral
     recency         DOUBLE,   -- simple: bonus of what is new, 0 is off
     recency_days    DOUBLE,   -- simple: e-folding time of that bonus
     importance      BOOLEAN,  -- simple: scale by importance
+    trust           DOUBLE,   -- how much less a memory scores that is not trusted, 0 is off
     length_anchor   DOUBLE,   -- characters above which a text scores less, 0 is off
     life_days       DOUBLE,   -- simple: life of a memory, a third of it for dynamic ones, 0 is off
     reinforcement   DOUBLE,   -- simple: how much use lengthens the life, 0 is off

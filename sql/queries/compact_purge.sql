@@ -58,3 +58,41 @@ DELETE FROM compactions WHERE conversation_id = $conversation_id;
 
 -- name: purge_debts
 DELETE FROM compaction_debts WHERE conversation_id = $conversation_id;
+
+-- name: summaries_over
+-- A summary and those that stand on it, or those over a message: those that others were made from first.
+WITH RECURSIVE above(id) AS (
+    SELECT id FROM summaries WHERE id = $id
+    UNION
+    SELECT summary_id FROM summary_sources WHERE kind = 'message' AND source = $id
+    UNION
+    SELECT s.summary_id FROM summary_sources AS s JOIN above ON s.source = above.id WHERE s.kind = 'summary'
+)
+SELECT id FROM summaries WHERE id IN (FROM above) ORDER BY depth, first_seq;
+
+-- name: summary_shown
+-- Whether a summary is in the context.
+SELECT count(*) > 0 FROM context_items WHERE conversation_id = $conversation_id AND ref = $id;
+
+-- name: summaries_stand
+-- Which summaries of a conversation there are, in which wording, on what, and in the context or not.
+SELECT md5(coalesce(string_agg(s.id || ' ' || s.attempts || ' ' || epoch_us(s.updated_at) || ' ' || coalesce(u.sources, '') || ' ' || (i.ref IS NOT NULL), chr(10) ORDER BY s.id), ''))
+FROM summaries AS s
+LEFT JOIN (SELECT summary_id, string_agg(source, ' ' ORDER BY ordinal) AS sources FROM summary_sources GROUP BY summary_id) AS u ON u.summary_id = s.id
+LEFT JOIN context_items AS i ON i.conversation_id = s.conversation_id AND i.ref = s.id
+WHERE s.conversation_id = $conversation_id;
+
+-- name: summary_about
+-- The leaf under which a message comes back: the one that had it, or that reaches over its place, or where others do, the last before it.
+SELECT s.id
+FROM messages AS m
+JOIN summaries AS s ON s.conversation_id = m.conversation_id AND s.depth = 0
+WHERE m.id = $message_id
+  AND (s.id = $had OR m.seq BETWEEN s.first_seq AND s.last_seq
+    OR s.last_seq < m.seq AND EXISTS (FROM summaries AS o WHERE o.conversation_id = m.conversation_id AND m.seq BETWEEN o.first_seq AND o.last_seq))
+ORDER BY s.id = $had DESC, m.seq BETWEEN s.first_seq AND s.last_seq DESC, s.last_seq DESC
+LIMIT 1;
+
+-- name: summary_join
+-- Puts a message among the sources of a summary; they are numbered anew after that.
+INSERT INTO summary_sources SELECT $summary_id, seq, 'message', id FROM messages WHERE id = $message_id;

@@ -19,12 +19,12 @@ UPDATE messages SET set_aside = $why, set_aside_at = $at::TIMESTAMP WHERE id = A
 -- between. Only acknowledgements from a seq on.
 WITH turns AS MATERIALIZED (
     SELECT id, doc_no, seq,
-        max(seq) FILTER (role = 'user' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event')) OVER (ORDER BY seq) AS turn,
-        role = 'assistant' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event') AND strlen(text) < 100 AND regexp_full_match(text, '(?i)\s*heartbeat_ok\s*') AS acknowledges
+        max(seq) FILTER (role = 'user' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event', 'retracted')) OVER (ORDER BY seq) AS turn,
+        role = 'assistant' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event', 'retracted') AND strlen(text) < 100 AND regexp_full_match(text, '(?i)\s*heartbeat_ok\s*') AS acknowledges
     FROM messages
     WHERE conversation_id = $conversation_id AND seq >= coalesce((
         SELECT max(seq) FROM messages
-        WHERE conversation_id = $conversation_id AND seq < $from AND role = 'user' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event')), 1)
+        WHERE conversation_id = $conversation_id AND seq < $from AND role = 'user' AND coalesce(set_aside, '') NOT IN ('off_branch', 'event', 'retracted')), 1)
 ),
 acknowledged AS MATERIALIZED (
     SELECT t.id, t.doc_no, t.seq, t.turn

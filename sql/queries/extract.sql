@@ -69,14 +69,16 @@ SELECT id FROM memories
 WHERE id = ANY ($ids::VARCHAR[]) AND retired_at IS NULL AND superseded_by IS NULL;
 
 -- name: extract_unpurged
--- Which of these messages still say what they said.
-SELECT id FROM messages WHERE id = ANY ($ids::VARCHAR[]) AND set_aside IS DISTINCT FROM 'purged';
+-- Which of these messages still say what they said, and stand.
+SELECT id FROM messages WHERE id = ANY ($ids::VARCHAR[]) AND coalesce(set_aside, '') NOT IN ('purged', 'retracted');
 
 -- name: extract_drafts
 -- Drafts by filters, newest first.
 SELECT d.id, d.conversation_id, c.name, d.first_seq, d.last_seq, d.message_ids, d.span_start, d.span_end, d.scope, d.category, d.rule, d.language, d.model,
     d.text, d.content, d.fact_key, d.context, d.importance, d.confidence, d.verdict, d.action, d.reason, d.match_id, d.similarity, d.nearest::VARCHAR,
-    d.memory_id, d.said_at, d.made_at
+    d.memory_id, d.said_at, d.made_at,
+    list_has_any(d.message_ids, (SELECT coalesce(list(id), []) FROM messages WHERE set_aside = 'retracted'))
+        OR d.memory_id IN (SELECT id FROM memories WHERE retracted_by IS NOT NULL) IS TRUE
 FROM drafts AS d
 LEFT JOIN conversations AS c ON c.id = d.conversation_id
 WHERE ($scopes::VARCHAR[] IS NULL OR d.scope = ANY ($scopes::VARCHAR[]))

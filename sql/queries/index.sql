@@ -9,6 +9,12 @@ UPDATE documents SET scope = $scope, category = $category, tier = $tier, created
     asks = $asks, ends_asking = $ends_asking, tells = $tells, wishes = $wishes, noise = $noise, live = $live
 WHERE doc_no = $doc_no;
 
+-- name: document_settle
+-- Gives documents other tiers: one text for another.
+UPDATE documents SET tier = s.tier
+FROM (SELECT unnest($doc_nos::INTEGER[]) AS doc_no, unnest($tiers::VARCHAR[]) AS tier) AS s
+WHERE documents.doc_no = s.doc_no;
+
 -- name: document_length
 SELECT length, live FROM documents WHERE doc_no = $doc_no;
 
@@ -129,7 +135,8 @@ DROP TABLE rebuilt_postings;
 
 -- name: index_last
 -- The highest number of a document that the rows name.
-SELECT greatest(coalesce((SELECT max(doc_no) FROM memories), 0), coalesce((SELECT max(doc_no) FROM messages), 0), coalesce((SELECT max(doc_no) FROM summaries), 0));
+SELECT greatest(coalesce((SELECT max(doc_no) FROM memories), 0), coalesce((SELECT max(doc_no) FROM messages), 0), coalesce((SELECT max(doc_no) FROM summaries), 0),
+    coalesce((SELECT max(doc_no) FROM memory_versions), 0));
 
 -- name: documents_live
 -- How many of these documents are in the index, and their length.

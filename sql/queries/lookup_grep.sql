@@ -186,7 +186,7 @@ WHERE doc_no BETWEEN $from AND $to AND conversation_id = ANY ($conversations::VA
   AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
   AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], role))
   AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(speaker)))
-  AND (regexp_matches(text, $pattern) OR regexp_matches(caption, $pattern))
+  AND set_aside IS DISTINCT FROM 'retracted' AND (regexp_matches(text, $pattern) OR regexp_matches(caption, $pattern))
 ORDER BY said_at DESC, doc_no DESC
 LIMIT $limit OFFSET $skip;
 
@@ -199,7 +199,7 @@ WHERE m.doc_no BETWEEN $from AND $to AND m.conversation_id = ANY ($conversations
   AND m.said_at >= $since::TIMESTAMP AND m.said_at < $until::TIMESTAMP
   AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], m.role))
   AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(m.speaker)))
-  AND p.kind IN ('tool'::part_kind, 'file'::part_kind)
+  AND m.set_aside IS DISTINCT FROM 'retracted' AND p.kind IN ('tool'::part_kind, 'file'::part_kind)
   AND (regexp_matches(p.tool, $pattern) OR regexp_matches(p.input, $pattern) OR regexp_matches(p.output, $pattern) OR regexp_matches(p.file_name, $pattern)
     OR regexp_matches(p.text, $pattern))
 ORDER BY m.said_at DESC, m.doc_no DESC

@@ -102,6 +102,26 @@ SELECT id, supersedes, superseded_by FROM memories
 WHERE id = ANY ($named::VARCHAR[]) OR superseded_by = ANY ($ids::VARCHAR[])
 ORDER BY doc_no;
 
+-- name: memory_sources_named
+-- What ids name that a memory is said to come from, in which scope, and whether it can be recalled.
+SELECT owner_id, kind::VARCHAR, scope, live FROM documents WHERE owner_id IN (SELECT unnest($ids::VARCHAR[]))
+UNION ALL
+SELECT id, 'import', NULL, true FROM imports WHERE id IN (SELECT unnest($ids::VARCHAR[]));
+
+-- name: memory_derivations
+-- The number of a memory's next derivation.
+SELECT coalesce(max(derivation), 0) + 1 FROM memory_sources WHERE memory_id = $id;
+
+-- name: memory_sources_purge
+-- What a memory that is purged came from, and what came from it.
+DELETE FROM memory_sources WHERE memory_id = $id OR source = $id;
+
+-- name: memory_sources_gone
+DELETE FROM memory_sources WHERE source IN (SELECT unnest($ids::VARCHAR[]));
+
+-- name: memory_stand
+SELECT session_no, place FROM documents WHERE doc_no = $doc_no;
+
 -- name: memory_delete
 DELETE FROM memories WHERE id = $id;
 
@@ -126,19 +146,62 @@ WHERE ends_with(id, $ending) AND ($scopes::VARCHAR[] IS NULL OR scope = ANY ($sc
 ORDER BY id LIMIT 6;
 
 -- name: memory_used
--- Notes that a memory was used; what held it back for not being of use is over. Only numbers and times: no text comes from nothing.
+-- Notes what use made of a memory. Only numbers and times: no text comes from nothing.
 UPDATE memories SET access_count = $access_count, last_accessed_at = $last_accessed_at::TIMESTAMP, last_confirmed_use_at = $last_confirmed_use_at::TIMESTAMP,
-    bad_recall_count = 0, suppressed_until = NULL, suppressed_until_turn = 0
+    injected_count = $injected_count, last_injected_at = $last_injected_at::TIMESTAMP, bad_recall_count = $bad_recall_count,
+    suppressed_until = $suppressed_until::TIMESTAMP, suppressed_until_turn = 0, importance = $importance
 WHERE id = $id;
 
 -- name: memory_tiers
 -- Which of some memories, or of all that stand, are due for another tier, and why.
 WITH looked AS (
     SELECT id, tier, next_tier(tier::VARCHAR, access_count,
-        memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier::VARCHAR, temporal_type, $at::TIMESTAMP),
+        memory_composite(created_at, last_accessed_at, access_count, importance, confidence, tier::VARCHAR, temporal_type, $at::TIMESTAMP,
+            half_life := w.half_life, dynamic_half_life := w.dynamic_half_life, modulation := w.modulation, core_beta := w.core_beta, working_beta := w.working_beta, peripheral_beta := w.peripheral_beta,
+            recency_part := w.recency_part, frequency_part := w.frequency_part, intrinsic_part := w.intrinsic_part),
         importance, days_between(created_at, $at::TIMESTAMP)) AS due
     FROM memories
+    CROSS JOIN report.fading AS w
     WHERE retired_at IS NULL AND (invalidated_at IS NULL OR invalidated_at > $at::TIMESTAMP) AND state = 'confirmed'
-      AND ($ids::VARCHAR[] IS NULL OR list_contains($ids::VARCHAR[], id))
+      AND ($ids::VARCHAR[] IS NULL OR id IN (SELECT unnest($ids::VARCHAR[])))
 )
 SELECT id, tier, due.tier, due.reason FROM looked WHERE due IS NOT NULL ORDER BY id;
+
+-- name: memory_settle
+-- Gives memories other tiers: one text for another.
+UPDATE memories SET tier = s.tier, updated_at = $at::TIMESTAMP
+FROM (SELECT unnest($ids::VARCHAR[]) AS id, unnest($tiers::VARCHAR[]) AS tier) AS s
+WHERE memories.id = s.id;
+
+-- name: memory_vectors_sampled
+-- Some vectors.
+SELECT v FROM vectors LIMIT {limit};
+
+-- name: memory_mergeable
+-- Memories that are true now, were confirmed and lie in no archive, with their vectors. It is read without parameters, row by row.
+SELECT m.doc_no, m.id, m.scope, m.category, coalesce(m.l2_content, m.text), m.importance, epoch_us(m.created_at), v.v
+FROM memories AS m
+LEFT JOIN vectors AS v USING (doc_no)
+WHERE m.retired_at IS NULL AND m.invalidated_at IS NULL AND m.superseded_by IS NULL AND NOT set_apart(m.state, m.layer);
+
+-- name: memory_cosines
+-- Which pairs of documents, numbered from 0, have vectors that are so much alike.
+SELECT p.n::INTEGER
+FROM (SELECT unnest(range(len($a::INTEGER[]))) AS n, unnest($a::INTEGER[]) AS a, unnest($b::INTEGER[]) AS b) AS p
+JOIN vectors AS x ON x.doc_no = p.a
+JOIN vectors AS y ON y.doc_no = p.b
+WHERE array_inner_product(x.v, y.v) >= $least::FLOAT
+ORDER BY p.n;
+
+-- name: memory_expired
+-- Memories that came to their end since a time, and are in no way ended otherwise.
+SELECT id FROM memories
+WHERE valid_until <= $at::TIMESTAMP AND valid_until > $since::TIMESTAMP AND retired_at IS NULL AND invalidated_at IS NULL AND state <> 'archived'
+ORDER BY valid_until, id;
+
+-- name: memory_retainable
+-- What retention looks at: all memories, whether they stand or not, with their last use.
+SELECT id, category, tier, layer, scope, source, importance, created_at, greatest(created_at, coalesce(last_accessed_at, created_at)), access_count,
+    retired_at IS NULL AND superseded_by IS NULL AND coalesce(invalidated_at > $at::TIMESTAMP, true)
+FROM memories
+ORDER BY doc_no;

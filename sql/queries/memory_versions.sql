@@ -15,6 +15,22 @@ JOIN (
 ) AS k USING (id)
 WHERE m.id = $id;
 
+-- name: version_keep_many
+-- Keeps memories as they are, as version_keep does one.
+INSERT INTO memory_versions BY NAME
+SELECT m.*,
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position)) FROM memory_relations AS r WHERE r.memory_id = m.id) AS relations,
+    k.known_from, greatest($at::TIMESTAMP, k.known_from) AS known_until
+FROM memories AS m
+JOIN (
+    SELECT m.id, coalesce(max(v.known_until), any_value(d.known_until), any_value(m.recorded_at)) AS known_from
+    FROM memories AS m
+    LEFT JOIN memory_versions AS v USING (id)
+    LEFT JOIN dropped_versions AS d USING (id)
+    WHERE m.id IN (SELECT unnest($ids::VARCHAR[]))
+    GROUP BY m.id
+) AS k USING (id);
+
 -- name: version_renumber
 -- Gives the versions of a text that is none of the present any more the number that its document has from now on.
 UPDATE memory_versions SET doc_no = $former WHERE id = $id AND doc_no = $doc_no;
@@ -47,23 +63,23 @@ UPDATE memory_versions SET
 WHERE supersedes = $id OR superseded_by = $id OR canonical_id = $id OR contains(relations::VARCHAR, $id);
 
 -- name: memory_past_documents
--- The next texts that have a document in the past: former ones of memories, and those of forgotten ones, as they were known last, and until when they stood.
+-- Texts that have a document of the past, by their numbers {from} to {to}: former ones of memories, and those of forgotten ones, as they were known last, and until when
+-- they stood.
 SELECT p.* EXCLUDE (relations, known_from, known_until) REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
                      history::VARCHAR AS history, extra::VARCHAR AS extra),
     NULL::VARCHAR AS relations, p.known_until
 FROM (
     SELECT v.*
     FROM memory_versions AS v
-    WHERE v.doc_no > $after AND v.doc_no NOT IN (SELECT doc_no FROM memories)
+    WHERE v.doc_no BETWEEN {from} AND {to} AND v.doc_no NOT IN (SELECT doc_no FROM memories WHERE doc_no BETWEEN {from} AND {to})
     QUALIFY row_number() OVER (PARTITION BY v.doc_no ORDER BY v.known_until DESC, v.known_from DESC) = 1
     UNION ALL BY NAME
     SELECT m.*, NULL::JSON AS relations, m.recorded_at AS known_from, m.retired_at AS known_until
     FROM memories AS m
-    WHERE m.doc_no > $after AND m.retired_at IS NOT NULL
+    WHERE m.doc_no BETWEEN {from} AND {to} AND m.retired_at IS NOT NULL
       AND NOT EXISTS (FROM dropped_versions AS d WHERE d.id = m.id AND d.known_until >= m.retired_at)
 ) AS p
-ORDER BY p.doc_no
-LIMIT $limit;
+ORDER BY p.doc_no;
 
 -- name: memory_past_texts
 -- The texts of documents of the past.
@@ -134,7 +150,7 @@ standing AS (
     SELECT k.*
     FROM known AS k
     LEFT JOIN mallard.main.dropped_versions AS d USING (id)
-    WHERE true_at(k.valid_from, k.valid_until, k.invalidated_at, k.retired_at, k.retired_reason, TIMESTAMP '{as_of}')
+    WHERE true_at(k.valid_from, k.valid_until, k.invalidated_at, k.retired_at, k.retracted_by, TIMESTAMP '{as_of}')
       AND (d.text_from IS NULL OR d.text_from <= TIMESTAMP '{as_of}')
 ),
 former AS (  -- the text that stood before it was edited

@@ -9,7 +9,7 @@
 CREATE OR REPLACE TEMP TABLE weighing AS SELECT unnest(NULL::weights) LIMIT 0;
 CREATE OR REPLACE TEMP TABLE asking (
     asked_at TIMESTAMP, said_by TIMESTAMP, rerankable BOOLEAN, hits BIGINT, pool BIGINT,
-    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], roles VARCHAR[], speakers VARCHAR[], marked BOOLEAN, fts BOOLEAN,
+    kinds VARCHAR[], scopes VARCHAR[], conversations VARCHAR[], categories VARCHAR[], tiers VARCHAR[], roles VARCHAR[], speakers VARCHAR[], marked BOOLEAN, apart BOOLEAN, fts BOOLEAN,
     since TIMESTAMP, until TIMESTAMP, words VARCHAR[], froms TIMESTAMP[], untils TIMESTAMP[]);
 -- What the index is asked: word counts the words of the question, share is what a term adds to the frequency of its word: 1 for
 -- the word itself, less for a related one, 0 for one that is only counted.
@@ -60,8 +60,12 @@ SELECT doc_no FROM summaries WHERE list_filter($tags::VARCHAR[], lambda tag: NOT
 ORDER BY doc_no;
 
 -- name: recall_described
--- Memories whose metadata has all these values, read as text, at these JSON pointers.
-SELECT doc_no FROM memories WHERE has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[]) ORDER BY doc_no;
+-- Memories of these sources and this trust, in one of these states and layers, whose metadata has all these values, read as text, at these JSON pointers.
+SELECT doc_no FROM memories
+WHERE has_metadata(extra, $pointers::VARCHAR[], $values::VARCHAR[])
+  AND ($sources::VARCHAR[] IS NULL OR source = ANY ($sources::VARCHAR[])) AND ($trust::VARCHAR[] IS NULL OR trust = ANY ($trust::VARCHAR[]))
+  AND ($states::VARCHAR[] IS NULL OR state = ANY ($states::VARCHAR[])) AND ($layers::VARCHAR[] IS NULL OR layer = ANY ($layers::VARCHAR[]))
+ORDER BY doc_no;
 
 -- name: recall_clear_terms
 -- Asks no words after all.

@@ -20,7 +20,7 @@ DROP TABLE temp.main.explained;
 -- name: explain_find
 -- The document with that id, or those with that ending, in the scopes that the caller may read.
 SELECT d.doc_no, d.owner_id, d.kind::VARCHAR AS kind, d.scope, c.name AS conversation, d.category, d.tier, d.role, d.speaker,
-    d.created_at, coalesce(d.valid_from, d.created_at) AS begins, d.invalidated_at, m.superseded_by, m.valid_until, m.retired_at, m.retired_reason, m.state
+    d.created_at, coalesce(d.valid_from, d.created_at) AS begins, d.invalidated_at, m.superseded_by, m.valid_until, m.retired_at, m.retired_reason, m.state, m.layer
 FROM documents AS d
 LEFT JOIN memories AS m ON m.id = d.owner_id
 LEFT JOIN conversations AS c ON c.id = d.conversation_id
@@ -43,7 +43,7 @@ FROM (
         CASE WHEN NOT list_has_any(q.roles, ['*', d.role]) THEN 'role' END,
         CASE WHEN NOT list_has_any(q.speakers, ['*', lower(d.speaker)]) THEN 'speaker' END,
         CASE WHEN d.created_at < q.since OR d.created_at >= q.until THEN 'time' END,
-        CASE WHEN d.doc_no IN (SELECT doc_no FROM memories WHERE state <> 'confirmed') THEN 'state' END,
+        CASE WHEN NOT q.apart AND d.doc_no IN (SELECT doc_no FROM memories WHERE set_apart(state, layer)) THEN 'state' END,
         CASE WHEN NOT d.live THEN 'forgotten' END,
         CASE WHEN d.invalidated_at <= q.asked_at THEN 'superseded' END,
         CASE WHEN CASE d.kind WHEN 'memory' THEN d.valid_from > CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END ELSE d.created_at > q.said_by END THEN 'not_yet' END,
@@ -185,7 +185,7 @@ WITH asked AS MATERIALIZED (
 ),
 joined AS (
     SELECT e.*, coalesce(e.vector_score, 0) * q.vector + coalesce(e.lexical_score, 0) * q.lexical AS both,
-        fuse(e.vector_score, e.lexical_score, q.vector, q.lexical) AS fusion
+        fuse(e.vector_score, e.lexical_score, q.vector, q.lexical, exact_from := q.exact_from, exact_share := q.exact_share) AS fusion
     FROM temp.main.explained AS e
     CROSS JOIN asked AS q
 ),

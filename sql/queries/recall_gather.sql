@@ -17,7 +17,7 @@ WITH within AS (  -- the conversations asked
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.session_no, d.place
     FROM within AS d
-    ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
+    ANTI JOIN (SELECT doc_no FROM memories WHERE set_apart(state, layer) AND NOT (SELECT apart FROM temp.main.asking)) AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
     CROSS JOIN temp.main.weighing AS w
     WHERE w.counted = 'asked' AND d.live
@@ -98,7 +98,7 @@ WITH within AS (  -- who takes part
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.characters, d.session_no, d.place, d.wishes
     FROM within AS d
-    ANTI JOIN (SELECT doc_no FROM memories WHERE state <> 'confirmed') AS m USING (doc_no)
+    ANTI JOIN (SELECT doc_no FROM memories WHERE set_apart(state, layer) AND NOT (SELECT apart FROM temp.main.asking)) AS m USING (doc_no)
     CROSS JOIN temp.main.asking AS q
     WHERE d.live
       AND list_contains(q.kinds, d.kind::VARCHAR)
@@ -240,7 +240,7 @@ rarities AS (  -- of all words that are looked up
 )
 SELECT c.doc_no, c.session_no, c.place, d.conversation_id, d.speaker, d.role, coalesce(d.wishes, false), d.asks, d.ends_asking, d.tells, d.kind::VARCHAR AS kind, d.tier,
     epoch_us(d.created_at), epoch_us(d.valid_from), epoch_us(m.valid_until), d.characters, d.noise,
-    m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type,
+    m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type, m.trust,
     b.cosine::DOUBLE, b.near_cosine, l.raw, CASE WHEN r.idf > 0 THEN coalesce(l.met, 0) / r.idf END, coalesce(b.by_passage, false)
 FROM candidates AS c
 JOIN documents AS d USING (doc_no)

@@ -25,9 +25,14 @@ WITH signals AS (
         -- end if
         CASE WHEN n.speaker IS NOT NULL THEN (o.speaker IS NOT DISTINCT FROM n.speaker)::INTEGER END AS speaker_score,  -- if speaker
         CASE WHEN o.kind = 'memory' AND weight('decay') = 'engine'
-            THEN memory_composite(o.created_at, o.last_accessed_at, o.access_count, o.importance, o.confidence, o.tier, o.temporal_type, o.asked_at) END AS composite,
+            THEN memory_composite(o.created_at, o.last_accessed_at, o.access_count, o.importance, o.confidence, o.tier, o.temporal_type, o.asked_at,
+                half_life := weight('half_life'), dynamic_half_life := weight('dynamic_half_life'), modulation := weight('modulation'),
+                core_beta := weight('core_beta'), working_beta := weight('working_beta'), peripheral_beta := weight('peripheral_beta'),
+                recency_part := weight('recency_part'), frequency_part := weight('frequency_part'), intrinsic_part := weight('intrinsic_part')) END AS composite,
         CASE WHEN o.kind = 'memory' AND weight('freshness_floor')
-            THEN memory_recency(o.created_at, o.last_accessed_at, o.access_count, o.importance, o.tier, o.temporal_type, o.asked_at) ELSE 0 END AS freshness,
+            THEN memory_recency(o.created_at, o.last_accessed_at, o.access_count, o.importance, o.tier, o.temporal_type, o.asked_at,
+                half_life := weight('half_life'), dynamic_half_life := weight('dynamic_half_life'), modulation := weight('modulation'),
+                core_beta := weight('core_beta'), working_beta := weight('working_beta'), peripheral_beta := weight('peripheral_beta')) ELSE 0 END AS freshness,
         days_between(o.created_at, o.asked_at) AS age,
         effective_half_life(CASE WHEN o.temporal_type = 'dynamic' THEN weight('life_days') / 3 ELSE weight('life_days') END,
             o.access_count, days_between(o.last_accessed_at, o.asked_at), weight('reinforcement'), weight('max_life')) AS life
@@ -49,12 +54,13 @@ relevant AS (
         CASE
             WHEN weight('normalise') = 'maximum' THEN coalesce(vector_score, 0) * weight('vector') + coalesce(lexical_score, 0) * weight('lexical')
             WHEN NOT by_words THEN vector_score
-            ELSE fuse(vector_score, lexical_score, weight('vector'), weight('lexical'))
+            ELSE fuse(vector_score, lexical_score, weight('vector'), weight('lexical'), exact_from := weight('exact_from'), exact_share := weight('exact_share'))
         END AS relevance,
         by_chance(raw, cosine, near_cosine, chance)
             AND coalesce(date_score, 0) < 1  -- if date
             AS by_chance,
-        decay_multiplier(greatest(composite, freshness), tier) AS multiplier
+        decay_multiplier(greatest(composite, freshness), tier,
+            decay_floor := weight('decay_floor'), core_floor := weight('core_floor'), working_floor := weight('working_floor'), peripheral_floor := weight('peripheral_floor')) AS multiplier
     FROM signals
 ),
 fused AS (
@@ -104,7 +110,8 @@ normed AS (
              THEN recency_boost(reranked, age, weight('recency_days'), weight('recency')) ELSE reranked END AS recency,
         CASE WHEN kind = 'memory' AND weight('decay') = 'simple' AND weight('importance')
              THEN importance_weight(recency, importance) ELSE recency END AS importance_weighted,
-        length_norm(importance_weighted, shown_characters(characters, by_passage), weight('length_anchor')) AS length_normed
+        trust_weight(importance_weighted, trust, weight('trust')) AS trusted,
+        length_norm(trusted, shown_characters(characters, by_passage), weight('length_anchor')) AS length_normed
     FROM reranked
 ),
 decayed AS (
@@ -121,7 +128,7 @@ SELECT doc_no, tells, vector_score, lexical_score,
     speaker_score,  -- if speaker
     reply_score,  -- if reply
     answered_score,  -- if answered
-    fused, reranked, recency, importance_weighted, length_normed, composite, decayed,
+    fused, reranked, recency, importance_weighted, trusted, length_normed, composite, decayed,
     coalesce(dropped_early,
         CASE WHEN decayed < weight('hard_min_score') THEN 'hard_min_score'
              WHEN weight('noise') AND noise THEN 'noise' END) AS dropped

@@ -20,7 +20,7 @@ UNION ALL
 SELECT 'superseded by a memory that does not say so', m.id
 FROM memories AS m
 LEFT JOIN memories AS newer ON newer.id = m.superseded_by
-WHERE m.superseded_by IS NOT NULL AND newer.id IS NOT NULL AND newer.supersedes IS DISTINCT FROM m.id;
+WHERE m.superseded_by IS NOT NULL AND m.retracted_by IS NULL AND newer.id IS NOT NULL AND newer.supersedes IS DISTINCT FROM m.id;
 
 -- name: check_messages
 -- Contradictions about messages and their documents. Each message is looked at once; of most nothing is left to be told.
@@ -29,8 +29,8 @@ WITH contrary AS MATERIALIZED (
         (d.kind = 'message'::document_kind AND d.owner_id = m.id) IS NOT TRUE AS undocumented,
         d.doc_no IS NOT NULL AND c.id IS NOT NULL AND (
             d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at
-            OR d.live AND m.set_aside IN ('heartbeat', 'event', 'purged')
-            OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event')) AS differs,
+            OR d.live AND m.set_aside IN ('heartbeat', 'event', 'retracted', 'purged')
+            OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event', 'retracted')) AS differs,
         (m.set_aside IS NULL) <> (m.set_aside_at IS NULL) AS half_aside,
         coalesce(m.tokens, -1) < 0 AS uncounted,
         c.id IS NULL AS astray,

@@ -129,6 +129,41 @@ SELECT 'extraction that has read on in no conversation', conversation_id
 FROM extraction_cursors
 WHERE conversation_id NOT IN (SELECT id FROM conversations);
 
+-- name: check_lineage
+-- Contradictions about where memories come from, and what was withdrawn. A summary that is a source may be gone.
+SELECT 'source of no memory' AS fault, memory_id AS subject
+FROM memory_sources
+WHERE memory_id NOT IN (SELECT id FROM memories)
+UNION ALL
+SELECT 'source of a memory that is not there', source
+FROM memory_sources
+WHERE CASE kind WHEN 'memory' THEN source NOT IN (SELECT id FROM memories) WHEN 'message' THEN source NOT IN (SELECT id FROM messages)
+    WHEN 'import' THEN source NOT IN (SELECT id FROM imports) WHEN 'call' THEN source NOT IN (SELECT id FROM model_calls) ELSE kind <> 'summary' END
+UNION ALL
+SELECT 'effect of no retraction', retraction_id
+FROM retraction_effects
+WHERE retraction_id NOT IN (SELECT id FROM retractions)
+UNION ALL
+SELECT 'source that is retracted twice', source
+FROM retractions
+WHERE undone_at IS NULL
+GROUP BY source
+HAVING count(*) > 1
+UNION ALL
+SELECT 'memory that no retraction withdraws', id
+FROM memories
+WHERE retracted_by IS NOT NULL AND (retired_at IS NULL OR retracted_by NOT IN (SELECT id FROM retractions WHERE undone_at IS NULL))
+UNION ALL
+SELECT 'message that no retraction withdraws', id
+FROM messages
+WHERE set_aside = 'retracted' AND id NOT IN (SELECT source FROM retractions WHERE undone_at IS NULL)
+UNION ALL
+SELECT 'retracted source that can be recalled', r.source
+FROM retractions AS r
+LEFT JOIN memories AS m ON m.id = r.source
+LEFT JOIN messages AS t ON t.id = r.source
+WHERE r.undone_at IS NULL AND (m.id IS NOT NULL AND m.retracted_by IS NULL OR t.id IS NOT NULL AND coalesce(t.set_aside, '') NOT IN ('retracted', 'purged'));
+
 -- name: check_lost_summaries
 -- Summaries that are neither in the context nor under another, although no new session took them out: that would have set aside every
 -- message that was in the context then. So a summary is lost if, ever since it was made, there was a message that did not leave the context.
@@ -138,7 +173,7 @@ WITH unshown AS MATERIALIZED (
     WHERE s.id NOT IN (SELECT ref FROM context_items) AND s.id NOT IN (SELECT source FROM summary_sources)
       AND NOT EXISTS (
           FROM messages AS m
-          WHERE m.conversation_id = s.conversation_id AND m.set_aside IN ('new', 'purged') AND m.set_aside_at >= s.created_at)
+          WHERE m.conversation_id = s.conversation_id AND m.set_aside IN ('new', 'retracted', 'purged') AND m.set_aside_at >= s.created_at)
 ),
 stays AS (
     SELECT m.conversation_id, m.recorded_at AS since,

@@ -71,6 +71,20 @@ WHERE text <> '' AND list_has_any(message_ids, (SELECT coalesce(list(id), []) FR
 UPDATE drafts SET text = '', content = NULL, fact_key = NULL, context = NULL, reason = 'purged', nearest = NULL, memory_id = NULL
 WHERE memory_id IS NOT NULL AND memory_id NOT IN (SELECT id FROM memories);
 
+-- name: doctor_retractions
+-- What is left of where memories came from, and of retractions. A message that no retraction withdraws comes back to recall, for the index is made anew; the
+-- context has moved on without it.
+DELETE FROM memory_sources WHERE memory_id NOT IN (SELECT id FROM memories);
+DELETE FROM memory_sources
+WHERE CASE kind WHEN 'memory' THEN source NOT IN (SELECT id FROM memories) WHEN 'message' THEN source NOT IN (SELECT id FROM messages)
+    WHEN 'import' THEN source NOT IN (SELECT id FROM imports) WHEN 'call' THEN source NOT IN (SELECT id FROM model_calls) ELSE kind <> 'summary' END;
+DELETE FROM retraction_effects WHERE retraction_id NOT IN (SELECT id FROM retractions);
+UPDATE retractions SET undone_at = retracted_at
+WHERE undone_at IS NULL AND id NOT IN (SELECT arg_min(id, (retracted_at, id)) FROM retractions WHERE undone_at IS NULL GROUP BY source);
+UPDATE memories SET retracted_by = NULL
+WHERE retracted_by IS NOT NULL AND (retired_at IS NULL OR retracted_by NOT IN (SELECT id FROM retractions WHERE undone_at IS NULL));
+UPDATE messages SET set_aside = 'new' WHERE set_aside = 'retracted' AND id NOT IN (SELECT source FROM retractions WHERE undone_at IS NULL);
+
 -- name: doctor_parts
 -- Numbers the parts of a message from 0, in the order they have.
 UPDATE parts SET ordinal = n.ordinal
@@ -164,7 +178,7 @@ UPDATE conversations SET estimator = $estimator WHERE estimator IS NULL OR NOT l
 -- The newer of two memories says what it replaced, where it says nothing.
 UPDATE memories SET supersedes = old.id
 FROM memories AS old
-WHERE old.superseded_by = memories.id AND memories.supersedes IS NULL;
+WHERE old.superseded_by = memories.id AND memories.supersedes IS NULL AND old.retracted_by IS NULL;
 
 -- name: doctor_versions
 -- What a memory was follows on what it was before, from when it was recorded; and what was of no memory goes.

@@ -5,7 +5,8 @@ CREATE OR REPLACE VIEW report.extraction AS
 SELECT d.id, c.name AS conversation, d.conversation_id, d.first_seq, d.last_seq, d.message_ids, d.scope, d.category, d.text, d.rule, d.language, d.model,
     d.confidence, d.importance, d.verdict, d.action, d.reason, d.match_id, d.similarity, d.memory_id,
     m.id IS NOT NULL AND m.retired_at IS NULL AND (m.invalidated_at IS NULL OR m.invalidated_at > current_timestamp AT TIME ZONE 'UTC') AS stands,
-    d.said_at, d.made_at
+    d.said_at, d.made_at,
+    m.retracted_by IS NOT NULL OR list_has_any(d.message_ids, (SELECT coalesce(list(id), []) FROM main.messages WHERE set_aside = 'retracted')) AS retracted
 FROM main.drafts AS d
 LEFT JOIN main.conversations AS c ON c.id = d.conversation_id
 LEFT JOIN main.memories AS m ON m.id = d.memory_id;

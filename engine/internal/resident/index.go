@@ -36,6 +36,7 @@ type Use struct {
 	Importance, Confidence     float64
 	AccessCount                int32
 	TemporalType               string
+	Trust                      string
 }
 
 // Unused is the use of what is no memory.
@@ -245,6 +246,7 @@ func (x *Index) fill(slot int32, d *Document) {
 		}
 		x.uses[c.use] = d.Use
 		x.uses[c.use].TemporalType = x.names.texts[x.names.number(d.Use.TemporalType)]
+		x.uses[c.use].Trust = x.names.texts[x.names.number(d.Use.Trust)]
 	}
 	if c.wishes {
 		x.wishes.Set(uint32(slot))
