@@ -281,9 +281,9 @@ func TestReadersSeeOneState(t *testing.T) {
 func TestCancelledSaysSo(t *testing.T) {
 	e := enginetest.OpenAt(t, ":memory:", engine.Options{})
 	failed := 0
-	for i := range 60 {
+	for i := range 30 {
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Duration(i)*80*time.Microsecond, cancel)
+		time.AfterFunc(time.Duration(i)*160*time.Microsecond, cancel)
 		_, err := e.Append(ctx, conversation.AppendRequest{SessionKey: "s", Messages: []conversation.Message{{Text: "x", Key: fmt.Sprint(i)}}})
 		if err == nil {
 			_, err = e.KnownKeys(ctx, []string{"1", "2"}, "")
@@ -291,7 +291,7 @@ func TestCancelledSaysSo(t *testing.T) {
 		if cancel(); err != nil {
 			failed++
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("after %d µs: %v", i*80, err)
+				t.Errorf("after %d µs: %v", i*160, err)
 			}
 		}
 	}

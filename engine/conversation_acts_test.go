@@ -253,7 +253,7 @@ func TestEveryConversationOptionActs(t *testing.T) {
 			if test.from != nil {
 				test.from(&o)
 			}
-			if n%3 == 0 || enginetest.Long("options") { // one that acts without being set would mostly be in the way of another
+			if n%6 == 0 || enginetest.Long("options") { // one that acts without being set would mostly be in the way of another
 				if got := test.see(t, o); got != test.without {
 					t.Errorf("without it %q, want %q", got, test.without)
 				}

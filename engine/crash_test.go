@@ -68,7 +68,7 @@ func writeForEver(path string) error {
 // written.
 func TestKilledWriters(t *testing.T) {
 	enginetest.Alone(t)
-	kills := 12
+	kills := 8
 	if enginetest.Long("kills") {
 		kills = 100
 	}

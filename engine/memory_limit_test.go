@@ -26,10 +26,10 @@ func TestLeastMemory(t *testing.T) {
 	path := enginetest.NewFile(t)
 	o := engine.Options{MemoryLimit: setup.LeastMemory}
 	e := enginetest.OpenFile(t, path, o)
-	const batch, words = 1000, 60
-	messages := 5000
+	const words = 60
+	batch, messages := 600, 3000
 	if enginetest.Long("growth") {
-		messages = 10_000
+		batch, messages = 1000, 10_000
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range messages / batch {

@@ -22,7 +22,7 @@ import (
 func TestContextStaysSmall(t *testing.T) {
 	enginetest.Alone(t)
 	const budget, batch = 2000, 20
-	turns := 400
+	turns := 240
 	if enginetest.Long("growth") {
 		turns = 10_000
 	}
@@ -68,7 +68,7 @@ func TestContextStaysSmall(t *testing.T) {
 // TestChatWhileSummarising: a chat goes on while a slow model summarises it. The model answers when forty more things were said: whoever waited for
 // it before saying something would wait until the call's time is up, which is an error. What is compacted keeps up with what is said.
 func TestChatWhileSummarising(t *testing.T) {
-	const budget, thinks, turns = 1000, 40, 400
+	const budget, thinks, turns = 1000, 40, 240
 	var said atomic.Int64
 	slow := &enginetest.LLM{Answer: func(ctx context.Context, _, _ string, _ int) (string, error) {
 		for until := min(said.Load()+thinks, turns); said.Load() < until && ctx.Err() == nil; {

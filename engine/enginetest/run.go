@@ -31,7 +31,7 @@ func Alone(t *testing.T) {
 func Pointer[T any](v T) *T { return &v }
 
 // Long reports whether tests of a sort are as long as they get, which takes minutes or hours: MALLARD_LONG names sorts (simulation, growth, kills, doors, recover,
-// doctor, recall, options, ways, models, faults, threads, history, lineage), with commas between them, or is 1 for all.
+// doctor, recall, options, ways, models, faults, threads, checks, history, lineage), with commas between them, or is 1 for all.
 func Long(sort string) bool {
 	asked := os.Getenv("MALLARD_LONG")
 	return asked == "1" || slices.Contains(strings.Split(asked, ","), sort)

@@ -31,7 +31,7 @@ import (
 func TestLoad(t *testing.T) {
 	for _, megabytes := range []int{0, 192} {
 		t.Run(fmt.Sprintf("memory limit %d", megabytes), func(t *testing.T) {
-			takes := 2 * time.Second
+			takes := time.Second
 			if enginetest.Long("faults") {
 				takes = 10 * time.Minute
 			}

@@ -78,7 +78,7 @@ func TestPowerLoss(t *testing.T) {
 	seed := seeded(t)
 	p := lived(t, life)
 	c := newTrial(t)
-	c.hear(losses(t, p, seed, asked(t, 24, 10_000)))
+	c.hear(losses(t, p, seed, asked(t, 12, 10_000)))
 	c.report("loss of power", p)
 }
 

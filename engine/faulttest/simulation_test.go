@@ -25,7 +25,7 @@ func TestTroubledLife(t *testing.T) {
 		seed = seeded(t)
 	}
 	s := &simulation{t: t, place: scratch(t), seed: seed, story: newStory(), did: map[string]int{}}
-	phases := asked(t, 10, 400)
+	phases := asked(t, 7, 400)
 	for n := range phases {
 		if s.phase(n); t.Failed() {
 			t.Fatalf("phase %d of %d; again by: %s=%d %s=%d go test ./engine/faulttest -run TestTroubledLife -v", n, phases, seedVariable, seed, amountVariable, phases)

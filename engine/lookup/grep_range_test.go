@@ -146,9 +146,12 @@ func TestGrepIsNewestFirst(t *testing.T) {
 
 func TestGrepComesToItsEnd(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
-	messages := 40_000
-	if testing.Short() {
+	messages := 12_000
+	switch {
+	case testing.Short():
 		messages = 5000
+	case enginetest.Long("growth"):
+		messages = 40_000
 	}
 	longTalk(t, e, messages, "kingfisher")
 	for _, r := range []lookup.GrepRequest{{Pattern: "nothing.*here", Mode: lookup.GrepRegex}, {Pattern: "kingfisher"}} {
@@ -178,7 +181,7 @@ func TestGrepGoesOn(t *testing.T) {
 	enginetest.Alone(t)
 	e := enginetest.Open(t, engine.Options{Threads: 1})
 	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "one wren"}, {Text: "two wrens"}, {Text: "an owl"}}})
-	for i := range 450 {
+	for i := range 220 {
 		pattern, want := "wren", 2
 		if i%3 == 1 {
 			pattern, want = "owl", 1

@@ -29,10 +29,13 @@ func TestOddStoresAndQuestions(t *testing.T) {
 	t.Parallel()
 	turn := func(texts ...string) func(*testing.T, *engine.Engine) {
 		return func(t *testing.T, e *engine.Engine) {
-			messages := make([]conversation.Message, len(texts))
+			messages, memories := make([]conversation.Message, len(texts)), make([]memory.RememberRequest, len(texts))
 			for i, s := range texts {
 				messages[i] = conversation.Message{Text: s, SaidAt: enginetest.Noon.AddDate(0, 0, -1)}
-				enginetest.Remember(t, e, memory.RememberRequest{Text: s})
+				memories[i].Text = s
+			}
+			if _, err := e.RememberMany(t.Context(), memories); err != nil {
+				t.Fatal(err)
 			}
 			enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: messages})
 		}

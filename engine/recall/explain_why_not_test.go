@@ -173,7 +173,7 @@ func TestWhyNotAgreesWithTheRanking(t *testing.T) {
 	w := recall.MemoryWeights()
 	stages := map[string]int{}
 	for i, id := range ids {
-		if i%7 != 0 {
+		if i%12 != 0 && !enginetest.Long("recall") {
 			continue
 		}
 		q := recall.Query{Text: "Which crane had to wait in the storm?", Kinds: kinds.All(), Weights: &w, Explain: true, Limit: 3, WhyNot: id, Until: enginetest.DemoNow.AddDate(0, -1, 0)}

@@ -251,8 +251,9 @@ func TestUnusualQuestions(t *testing.T) {
 			enginetest.Remember(t, e, memory.RememberRequest{Text: "the crane of the harbour: 起重机 الرافعة"})
 		},
 		"identical": func(e *engine.Engine) {
-			for range 30 {
-				enginetest.Remember(t, e, memory.RememberRequest{Text: "what is it: the crane of the harbour, 起重机 الرافعة x"})
+			same := memory.RememberRequest{Text: "what is it: the crane of the harbour, 起重机 الرافعة x"}
+			if _, err := e.RememberMany(t.Context(), slices.Repeat([]memory.RememberRequest{same}, 30)); err != nil {
+				t.Error(err)
 			}
 		},
 	}

@@ -28,11 +28,11 @@ import (
 // residentSeed repeats a simulation that failed.
 const residentSeed = "MALLARD_RESIDENT_SEED"
 
-// TestResidentSimulation does forty things (two thousand, if long) at random to one file, while somebody asks it. After each the resident index is
+// TestResidentSimulation does thirty things (two thousand, if long) at random to one file, while somebody asks it. After each the resident index is
 // what would be made anew of the file, and answers as the file does.
 func TestResidentSimulation(t *testing.T) {
 	t.Parallel()
-	steps := 40
+	steps := 30
 	if enginetest.Long("recall") {
 		steps = 2000
 	}

@@ -28,7 +28,7 @@ func TestResidentWhileOthersWrite(t *testing.T) {
 	enginetest.Alone(t)
 	rng := rand.New(rand.NewPCG(14, 2))
 	e, _ := randomTalk(t, rng, 2)
-	writes, rounds := 15, 1
+	writes, rounds := 8, 1
 	if enginetest.Long("recall") {
 		writes, rounds = 60, 4
 	}
@@ -81,7 +81,7 @@ func TestResidentWhileOthersWrite(t *testing.T) {
 		writers.Wait()
 		stop()
 		readers.Wait()
-		for range 15 {
+		for range writes {
 			q := randomQuestion(rng)
 			q.Weights = randomWeights(rng)
 			bothWays(t, e, q)
@@ -202,7 +202,7 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 	}
 	resident, err := e.Recall(t.Context(), q)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("as of %v, why not %q: %v", q.AsOf, q.WhyNot, err)
 	}
 	x.AskFile(true)
 	defer x.AskFile(false)
@@ -391,7 +391,7 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 			return err
 		},
 	}
-	questions := 30
+	questions := 20
 	if enginetest.Long("recall") {
 		questions = 400
 	}

@@ -110,7 +110,7 @@ func TestRecoverFlippedBlocks(t *testing.T) {
 	content := enginetest.ClosedFile(t)
 	before := rowsIn(t, enginetest.Placed(t, map[string][]byte{"": content}))
 	whole, partly, nothing := 0, 0, 0
-	step := 3
+	step := 5
 	if enginetest.Long("recover") {
 		step = 1
 	}

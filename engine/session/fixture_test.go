@@ -156,7 +156,7 @@ func rows(t testing.TB, e *engine.Engine, query string) (all [][]string) {
 }
 
 // open makes an engine in memory, without a model.
-func open(t testing.TB) *engine.Engine { return enginetest.OpenAt(t, ":memory:", engine.Options{}) }
+func open(t testing.TB) *engine.Engine { return enginetest.Open(t, engine.Options{}) }
 
 // write makes a file of the test's own.
 func write(t testing.TB, path, content string) string {

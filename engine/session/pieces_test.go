@@ -14,7 +14,7 @@ import (
 	"github.com/mallardmem/mallard/engine/session"
 )
 
-// TestPieces lets every transcript grow, by whole lines and by halves of them, and imports it after each step, if it is not long after every other one.
+// TestPieces lets every transcript grow, by whole lines and by halves of them, and imports it after each step, if it is not long after every fourth one.
 func TestPieces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: nothing in it runs beside anything")
@@ -26,7 +26,7 @@ func TestPieces(t *testing.T) {
 			grown := filepath.Join(t.TempDir(), filepath.Base(path))
 			step := 0
 			for end := range cuts(content) {
-				if step++; step%2 > 0 && end < len(content) && !enginetest.Long("growth") {
+				if step++; step%4 > 0 && end < len(content) && !enginetest.Long("growth") {
 					continue
 				}
 				write(t, grown, content[:end])

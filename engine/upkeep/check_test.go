@@ -34,29 +34,42 @@ func TestCheckFindsEveryFaultOfTalk(t *testing.T) {
 	findEvery(t, whole, names, ofTalk(t), doctoredTalk(t))
 }
 
-// findEvery breaks a file in each of some ways, and has Check find it. If it is not long, those that Doctor's test wants found are left to that.
+// findEvery breaks a file in some ways, and has Check find each. If it is not long, those that Doctor's test wants found are left to that, and some are tried
+// together; what is not found of those is tried alone, for one may be in another's way.
 func findEvery(t *testing.T, whole []byte, names *strings.Replacer, ways []sabotage, doctored map[string]bool) {
 	t.Helper()
-	broken := enginetest.NewFile(t)
-	for _, way := range ways {
-		if doctored[way.statement] && !enginetest.Long("doctor") {
-			continue
+	ways = slices.DeleteFunc(ways, func(way sabotage) bool { return doctored[way.statement] && !enginetest.Long("doctor") })
+	for _, group := range together(ways) {
+		hidden, _ := unfound(t, whole, names, group)
+		for _, way := range hidden {
+			if still, faults := unfound(t, whole, names, []sabotage{way}); len(still) > 0 {
+				t.Errorf("%s: faults %v: want %q of %s", names.Replace(way.statement), faults, way.fault, names.Replace(way.subject))
+			}
 		}
-		if err := os.WriteFile(broken, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		statement, subject := names.Replace(way.statement), names.Replace(way.subject)
-		enginetest.Tamper(t, broken, statement)
-		e := enginetest.OpenFile(t, broken, engine.Options{ReadOnly: true})
-		faults, err := e.Check(t.Context())
-		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-		if !slices.ContainsFunc(faults, func(f upkeep.Fault) bool { return f.Fault == way.fault && strings.HasPrefix(f.Subject, subject) }) {
-			t.Errorf("%s: faults %v: want %q of %s", statement, faults, way.fault, subject)
-		}
-		enginetest.CloseFile(t, e)
 	}
+}
+
+// unfound breaks a file in some ways at once, and gives those of which Check does not find the fault, and what it finds.
+func unfound(t *testing.T, whole []byte, names *strings.Replacer, ways []sabotage) (hidden []sabotage, faults []upkeep.Fault) {
+	t.Helper()
+	broken := enginetest.NewFile(t)
+	if err := os.WriteFile(broken, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Tamper(t, broken, statements(ways, names)...)
+	e := enginetest.OpenFile(t, broken, engine.Options{ReadOnly: true})
+	defer enginetest.CloseFile(t, e)
+	faults, err := e.Check(t.Context())
+	if err != nil {
+		t.Fatalf("%v: %v", statements(ways, names), err)
+	}
+	for _, way := range ways {
+		subject := names.Replace(way.subject)
+		if !slices.ContainsFunc(faults, func(f upkeep.Fault) bool { return f.Fault == way.fault && strings.HasPrefix(f.Subject, subject) }) {
+			hidden = append(hidden, way)
+		}
+	}
+	return hidden, faults
 }
 
 // explained reports whether Doctor knows a fault.

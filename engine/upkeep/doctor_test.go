@@ -124,7 +124,7 @@ func doctoredTalk(t *testing.T) map[string]bool {
 	return doctored
 }
 
-// TestDoctorRepairsTalk breaks a file in ways that Check finds, and has Doctor find and repair it.
+// TestDoctorRepairsTalk breaks a file in ways that Check finds, and has Doctor find and repair it; if it is not long, in some ways at once (together).
 func TestDoctorRepairsTalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file for every fault")
@@ -139,23 +139,36 @@ func TestDoctorRepairsTalk(t *testing.T) {
 	before := enginetest.Rows(t, e, lineage)
 	enginetest.CloseFile(t, e)
 	doctored := doctoredTalk(t)
-	for n, test := range ofTalk(t) {
-		if !doctored[test.statement] {
-			continue
-		}
-		d, after := curedTo(t, whole, names.Replace(test.statement), engine.Options{}, looked(n))
-		if !found(d, test.fault, names.Replace(test.subject)) {
-			t.Errorf("%s: %+v: want %q of %s", test.statement, d.Findings, test.fault, test.subject)
-		}
+	ways := slices.DeleteFunc(ofTalk(t), func(way sabotage) bool { return !doctored[way.statement] })
+	// wrong says what is not as it should be after a file was broken in some ways at once, and repaired.
+	wrong := func(group []sabotage, look bool) (all []string) {
+		broken := strings.Join(statements(group, names), "; ")
+		d, after := curedTo(t, whole, broken, engine.Options{}, look)
 		rest := left(d)
-		if test.left == asBefore {
-			if diff := cmp.Diff(before, after); diff != "" || len(rest) > 0 {
-				t.Errorf("%s: left is %q; (-before +after):\n%s", test.statement, rest, diff)
+		for _, way := range group {
+			if !found(d, way.fault, names.Replace(way.subject)) {
+				all = append(all, fmt.Sprintf("%s: %+v: want %q of %s", broken, d.Findings, way.fault, way.subject))
 			}
-			continue
 		}
-		if test.left == "" && len(rest) > 0 || test.left != "" && !slices.Contains(rest, test.left) {
-			t.Errorf("%s: left is %q, want %q", test.statement, rest, test.left)
+		diff, want := cmp.Diff(before, after), group[0].left
+		switch {
+		case want == asBefore && (diff != "" || len(rest) > 0):
+			all = append(all, fmt.Sprintf("%s: left is %q; (-before +after):\n%s", broken, rest, diff))
+		case want == "" && len(rest) > 0 || want != "" && want != asBefore && !slices.Contains(rest, want):
+			all = append(all, fmt.Sprintf("%s: left is %q, want %q", broken, rest, want))
+		}
+		return all
+	}
+	for n, group := range together(ways) {
+		all := wrong(group, looked(n))
+		if len(all) > 0 && len(group) > 1 { // one may be in another's way
+			all = nil
+			for _, way := range group {
+				all = append(all, wrong([]sabotage{way}, false)...)
+			}
+		}
+		for _, what := range all {
+			t.Error(what)
 		}
 	}
 }

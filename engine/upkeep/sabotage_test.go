@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,31 @@ func ofMemories(t *testing.T) []sabotage { return sabotages(t, "sabotage.txt") }
 
 // ofTalk breaks the file of enginetest.TalkFile.
 func ofTalk(t *testing.T) []sabotage { return sabotages(t, "sabotage_talk.txt") }
+
+// together puts ways to break a file into groups of three at most, of which each file is broken at once. No two of a group make the same fault, and all leave
+// the same. If the test is long, each is alone.
+func together(ways []sabotage) (groups [][]sabotage) {
+	for _, way := range ways {
+		at := slices.IndexFunc(groups, func(group []sabotage) bool {
+			return len(group) < 3 && group[0].left == way.left && !enginetest.Long("doctor") &&
+				!slices.ContainsFunc(group, func(other sabotage) bool { return other.fault == way.fault })
+		})
+		if at < 0 {
+			groups = append(groups, nil)
+			at = len(groups) - 1
+		}
+		groups[at] = append(groups[at], way)
+	}
+	return groups
+}
+
+// statements are those of some ways to break a file.
+func statements(ways []sabotage, names *strings.Replacer) (all []string) {
+	for _, way := range ways {
+		all = append(all, names.Replace(way.statement))
+	}
+	return all
+}
 
 // stockedFile gives a file with memories and messages, and the names that statements have for what is in it.
 func stockedFile(t *testing.T) (whole []byte, names *strings.Replacer) {

@@ -154,7 +154,7 @@ func sorted(all []string) []string { slices.Sort(all); return all }
 // TestShredKilled kills a process again and again that writes, purges and shreds, and wants back whatever it was told was done.
 func TestShredKilled(t *testing.T) {
 	enginetest.Alone(t)
-	kills := 8
+	kills := 5
 	if enginetest.Long("kills") {
 		kills = 40
 	}
