@@ -87,7 +87,7 @@ func oneLine(s string) string {
 // match holds a sentence against the rules. What has a topic may stand beside another topic; of the rest the first that fits counts.
 func match(sentence, previous string) (found []Draft) {
 	plain, asked := sentence, false
-	if requestWords.MatchString(sentence) {
+	if requestWords().MatchString(sentence) {
 		plain, asked = request(sentence)
 	}
 	seen := map[string]bool{}
@@ -99,7 +99,7 @@ func match(sentence, previous string) (found []Draft) {
 		seen[d.Topic] = true
 		found = append(found, d)
 	}
-	wishes := len(found) == 0 && text.Wishes(plain) && !encouragements.MatchString(sentence)
+	wishes := len(found) == 0 && text.Wishes(plain) && !encouragements().MatchString(sentence)
 	if len(found) == 0 && (asked || wishes) {
 		if d, ok := wish(plain, wishes); ok {
 			found = append(found, d)
@@ -124,9 +124,9 @@ func wish(sentence string, wishes bool) (Draft, bool) {
 
 // request takes "remember that" off a sentence, so that the rest is what is remembered.
 func request(sentence string) (rest string, asked bool) {
-	if at := asks.FindStringIndex(sentence); at != nil {
+	if at := asks().FindStringIndex(sentence); at != nil {
 		rest = strings.TrimLeft(sentence[at[1]:], " ,:，：")
-		if utf8.RuneCountInString(rest) >= shortest(rest) && !errand.MatchString(rest) {
+		if utf8.RuneCountInString(rest) >= shortest(rest) && !errand().MatchString(rest) {
 			r, n := utf8.DecodeRuneInString(rest)
 			return string(unicode.ToUpper(r)) + rest[n:], true
 		}
@@ -138,7 +138,7 @@ func languageOf(sentence string) string {
 	switch {
 	case hasHan(sentence):
 		return "zh"
-	case strings.ContainsAny(sentence, "äöüÄÖÜß") || germanWords.MatchString(sentence):
+	case strings.ContainsAny(sentence, "äöüÄÖÜß") || germanWords().MatchString(sentence):
 		return "de"
 	}
 	return "en"

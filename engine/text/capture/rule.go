@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -29,6 +30,11 @@ type rule struct {
 	pattern, not *regexp.Regexp
 }
 
+// later compiles a pattern when it is needed first: to compile all of them takes longer than most programs do.
+func later(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // ruleBook has the rules of all languages, by the words that a sentence must have for them: whole ones, or for Chinese any part.
 type ruleBook struct {
 	all    []rule
@@ -41,7 +47,7 @@ type part struct {
 	rule int
 }
 
-var rules = newRuleBook()
+var rules = sync.OnceValue(newRuleBook)
 
 func newRuleBook() *ruleBook {
 	b := &ruleBook{byWord: map[string][]int{}}
@@ -84,10 +90,10 @@ func words(alternatives string) string {
 func candidates(sentence string) (found []*rule) {
 	var numbers []int
 	for word := range strings.FieldsFuncSeq(strings.ToLower(sentence), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		numbers = append(numbers, rules.byWord[word]...)
+		numbers = append(numbers, rules().byWord[word]...)
 	}
 	if hasHan(sentence) {
-		for _, p := range rules.parts {
+		for _, p := range rules().parts {
 			if strings.Contains(sentence, p.text) {
 				numbers = append(numbers, p.rule)
 			}
@@ -95,7 +101,7 @@ func candidates(sentence string) (found []*rule) {
 	}
 	slices.Sort(numbers)
 	for _, n := range slices.Compact(numbers) {
-		found = append(found, &rules.all[n])
+		found = append(found, &rules().all[n])
 	}
 	return found
 }
@@ -106,7 +112,7 @@ func (r *rule) draft(sentence, previous string) (d Draft, ok bool) {
 	if at == nil || r.not != nil && r.not.MatchString(sentence) {
 		return d, false
 	}
-	if r.troubled && !troubles.MatchString(sentence) && !troubles.MatchString(previous) {
+	if r.troubled && !troubles().MatchString(sentence) && !troubles().MatchString(previous) {
 		return d, false
 	}
 	d = Draft{Category: r.category, Rule: r.name, Language: r.language, Text: sentence, Negative: r.negative, Sure: r.sure}
@@ -128,14 +134,14 @@ func (r *rule) draft(sentence, previous string) (d Draft, ok bool) {
 	case r.topic != "":
 		d.Topic = r.topic
 	}
-	d.Corrects = r.corrects || d.Old != "" || changes.MatchString(sentence)
+	d.Corrects = r.corrects || d.Old != "" || changes().MatchString(sentence)
 	if d.Topic != "" {
 		d.Topic = settledTopic(d.Topic)
 		if d.Value = upToReason(d.Value); d.Value == "" {
 			return d, false
 		}
 	}
-	if r.category == "case" && previous != "" && troubles.MatchString(previous) { // a problem and its fix are one statement
+	if r.category == "case" && previous != "" && troubles().MatchString(previous) { // a problem and its fix are one statement
 		d.Text = previous + " " + sentence
 	}
 	return d, true
@@ -143,7 +149,7 @@ func (r *rule) draft(sentence, previous string) (d Draft, ok bool) {
 
 // upToReason cuts a value where it goes on with why or when.
 func upToReason(value string) string {
-	if at := reasons.FindStringIndex(value); at != nil && at[0] > 0 {
+	if at := reasons().FindStringIndex(value); at != nil && at[0] > 0 {
 		value = value[:at[0]]
 	}
 	value = trimmed(value)

@@ -2,7 +2,6 @@ package capture
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,12 +15,12 @@ type Said struct {
 
 // What a text is for, in English, German and Chinese.
 var (
-	remembering = regexp.MustCompile(`(?i)\b(?:remember|memori[sz]e|don'?t forget|keep in mind|note that|for the record|merk dir|merke dir|denk daran|vergiss nicht|notier)\b|记住|記住|记一下|别忘|別忘|记下`)
-	correcting  = regexp.MustCompile(`(?i)\b(?:wrong|incorrect|mistaken|actually|not right|that'?s not|no longer|i meant|correction|falsch|eigentlich|stimmt nicht|nicht mehr|sondern|ich meinte)\b|不对|不對|错了|錯了|其实|其實|更正|纠正`)
-	deciding    = regexp.MustCompile(`(?i)\b(?:decided?|decision|we'?ll go with|let'?s (?:use|go with)|agreed|settled on|from now on|entschieden|beschlossen|entscheidung|wir nehmen|ab jetzt|von nun an)\b|决定|決定|确定|確定|就用|说定`)
-	acknowledge = regexp.MustCompile(`(?i)^(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|fine|thanks?|thank you|thx|got it|great|perfect|cool|nice|good|understood|danke|ja|nein|gut|passt|alles klar|verstanden|好的?|是的?|谢谢|謝謝|可以|行|嗯|收到|明白)[\s.!。！]*$`)
-	wide        = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]`)
-	oneElement  = regexp.MustCompile(`(?s)^<([A-Za-z][\w-]*)[^>]*>.*</([A-Za-z][\w-]*)>$`)
+	remembering = later(`(?i)\b(?:remember|memori[sz]e|don'?t forget|keep in mind|note that|for the record|merk dir|merke dir|denk daran|vergiss nicht|notier)\b|记住|記住|记一下|别忘|別忘|记下`)
+	correcting  = later(`(?i)\b(?:wrong|incorrect|mistaken|actually|not right|that'?s not|no longer|i meant|correction|falsch|eigentlich|stimmt nicht|nicht mehr|sondern|ich meinte)\b|不对|不對|错了|錯了|其实|其實|更正|纠正`)
+	deciding    = later(`(?i)\b(?:decided?|decision|we'?ll go with|let'?s (?:use|go with)|agreed|settled on|from now on|entschieden|beschlossen|entscheidung|wir nehmen|ab jetzt|von nun an)\b|决定|決定|确定|確定|就用|说定`)
+	acknowledge = later(`(?i)^(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|fine|thanks?|thank you|thx|got it|great|perfect|cool|nice|good|understood|danke|ja|nein|gut|passt|alles klar|verstanden|好的?|是的?|谢谢|謝謝|可以|行|嗯|收到|明白)[\s.!。！]*$`)
+	wide        = later(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]`)
+	oneElement  = later(`(?s)^<([A-Za-z][\w-]*)[^>]*>.*</([A-Za-z][\w-]*)>$`)
 )
 
 // Value is how likely talk is to have something worth remembering, 0 to 1: a wish to remember counts 0.5, the call of a tool 0.4, a correction or a decision
@@ -30,9 +29,9 @@ func Value(said []Said) float64 {
 	var wishes, tools, settles bool
 	long := 0
 	for _, s := range said {
-		wishes = wishes || remembering.MatchString(s.Text)
+		wishes = wishes || remembering().MatchString(s.Text)
 		tools = tools || s.Tool
-		settles = settles || correcting.MatchString(s.Text) || deciding.MatchString(s.Text)
+		settles = settles || correcting().MatchString(s.Text) || deciding().MatchString(s.Text)
 		if n := utf8.RuneCountInString(strings.TrimSpace(s.Text)); n > 20 && !s.Tool {
 			long += n
 		}
@@ -55,7 +54,7 @@ func Value(said []Said) float64 {
 func Worth(s Said) float64 {
 	said := strings.TrimSpace(s.Text)
 	long := 80
-	if wide.MatchString(said) {
+	if wide().MatchString(said) {
 		long = 30
 	}
 	switch {
@@ -63,14 +62,14 @@ func Worth(s Said) float64 {
 		return 0
 	case s.Tool:
 		return 1
-	case correcting.MatchString(said):
+	case correcting().MatchString(said):
 		return 0.95
-	case deciding.MatchString(said):
+	case deciding().MatchString(said):
 		return 0.85
-	case acknowledge.MatchString(said):
+	case acknowledge().MatchString(said):
 		return 0.1
 	case utf8.RuneCountInString(said) > long:
-		if tag := oneElement.FindStringSubmatch(said); tag != nil && tag[1] == tag[2] {
+		if tag := oneElement().FindStringSubmatch(said); tag != nil && tag[1] == tag[2] {
 			return 0.3
 		}
 		return 0.7
