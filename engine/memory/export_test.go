@@ -22,7 +22,7 @@ const fullLine = `{"id":"mem_full","key":"k","text":"The crane \"HB-455\" <b>& c
 	`"importance":0.123456789,"confidence":1,"created_at":"2026-01-01T00:00:00.000001Z","valid_from":"2026-01-02T00:00:00Z","valid_until":"2036-01-01T00:00:00Z",` +
 	`"invalidated_at":"2026-03-01T00:00:00Z","recorded_at":"2026-01-03T00:00:00Z","updated_at":"2026-01-04T00:00:00Z","retired_at":"2026-04-01T00:00:00Z","retired_reason":"wrong",` +
 	`"fact_key":"mine","supersedes":"mem_before","superseded_by":"mem_after","canonical_id":"mem_canon","relations":[{"type":"about","target_id":"t"},{"type":"about","target_id":"u"}],` +
-	`"source":"auto-capture","source_session":"s1","access_count":3,"last_accessed_at":"2026-02-01T00:00:00Z","injected_count":4,"last_injected_at":"2026-02-02T00:00:00Z",` +
+	`"source":"auto-capture","source_session":"s1","trust":"extracted","access_count":3,"last_accessed_at":"2026-02-01T00:00:00Z","injected_count":4,"last_injected_at":"2026-02-02T00:00:00Z",` +
 	`"bad_recall_count":2,"last_confirmed_use_at":"2026-02-03T00:00:00Z","suppressed_until_turn":9,"suppressed_until":"2026-02-04T00:00:00Z",` +
 	`"support_info":{"slices":[{"context":"晚上","strength":0.50}],"total":4},"contexts":["work","evening"],"sources":[{"id":12345678901234567890},"m1"],"history":["h1",[1,2]],` +
 	`"admission_control":{"audit":[true,null,"x"],"score":0.6200},"big":123456789012345678901234567890,"empty":{},"float":1.0,"lone":"\ud800 and \udc00","none":null,"sourceCount":9007199254740993,"type":"memory-reflection-item","日本":"キー"}`

@@ -72,6 +72,7 @@ func TestImportOfAnotherStore(t *testing.T) {
 			for _, timestamp := range []string{"1767225600000", "1767225600", `"2026-01-01T00:00:00Z"`} {
 				want := plain
 				test.change(&want)
+				want.Trust = memory.TrustOf(want.Source)
 				got := enginetest.ImportLine(t, e, `{"text": "x", "timestamp": `+timestamp+`, `+test.line+`}`)
 				want.ID = got.ID
 				if diff := cmp.Diff(&want, got); diff != "" {

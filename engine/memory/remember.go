@@ -414,7 +414,7 @@ func (ms *Store) insertMemories(ctx context.Context, tx *duck.Write, drafts []*d
 	if err := tx.AppendRows("memory_relations", relations); err != nil {
 		return err
 	}
-	if err := ms.insertSources(tx, drafts); err != nil {
+	if err := ms.insertSources(ctx, tx, drafts); err != nil {
 		return err
 	}
 	if err := ms.index.InsertDocuments(ctx, tx, documents); err != nil {

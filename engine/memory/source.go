@@ -108,9 +108,22 @@ func (ms *Store) resolve(ctx context.Context, c *duck.Conn, drafts []*draft) ([]
 }
 
 // insertSources writes what drafts came from, and what each of them ended.
-func (ms *Store) insertSources(tx *duck.Write, drafts []*draft) error {
+func (ms *Store) insertSources(ctx context.Context, tx *duck.Write, drafts []*draft) error {
 	var rows [][]driver.Value
 	at := ms.file.Now()
+	var claimed []string
+	for _, d := range drafts {
+		if d.memory.Supersedes != "" {
+			claimed = append(claimed, d.memory.Supersedes)
+		}
+	}
+	var there []string
+	if len(claimed) > 0 {
+		var err error
+		if there, err = duck.Column[string](ctx, tx.Conn, "memories_there", sql.Named("ids", claimed)); err != nil {
+			return err
+		}
+	}
 	for _, d := range drafts {
 		for _, s := range d.sources {
 			rows = append(rows, s.row(d.memory.ID, 0, at))
@@ -121,7 +134,7 @@ func (ms *Store) insertSources(tx *duck.Write, drafts []*draft) error {
 			rows = append(rows, row)
 		}
 		older := d.memory.Supersedes
-		if older != "" && !slices.ContainsFunc(d.ended, func(e ended) bool { return e.id == older }) { // an import says so
+		if slices.Contains(there, older) && !slices.ContainsFunc(d.ended, func(e ended) bool { return e.id == older }) { // an import says so
 			rows = append(rows, Source{How: Superseding, Kind: kinds.Memory, ID: older}.row(d.memory.ID, 0, at))
 		}
 	}

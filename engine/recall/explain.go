@@ -3,11 +3,13 @@ package recall
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
 	sqlfiles "github.com/mallardmem/mallard/sql"
@@ -105,7 +107,11 @@ func (r *recall) explain(ctx context.Context, c *duck.Conn) (err error) {
 	x := &explanation{recall: r, c: c, subject: map[int32]*Candidate{}, made: map[int32]*Explanation{}, shown: map[int32]Hit{}}
 	var missed *missed
 	if r.query.WhyNot != "" {
-		if missed, err = x.find(ctx); err != nil {
+		missed, err = x.find(ctx)
+		if errors.Is(err, fault.ErrNotFound) && r.result.Trace.Past {
+			r.result.WhyNot, err = x.findNow(ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}

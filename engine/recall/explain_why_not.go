@@ -26,7 +26,7 @@ type WhyNot struct {
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"` // in words
 	// Filters that it does not pass: kind, scope, conversation, category, tier, role, speaker, time, state, forgotten, superseded, not_yet,
-	// tags, metadata.
+	// then (no document of the moment that is asked), tags, metadata.
 	Filters  []string  `json:"filters,omitempty"`
 	Rank     int       `json:"rank,omitempty"`     // among those that no stage but the limit dropped, from 1
 	Position int       `json:"position,omitempty"` // among all candidates by Fused, from 1
@@ -83,6 +83,21 @@ func (x *explanation) find(ctx context.Context) (*missed, error) {
 		return nil, err
 	}
 	return ids.One("document", q.WhyNot, all, func(m *missed) string { return m.id })
+}
+
+// findNow looks the missed document up among those of the present, where the moment that is asked has none.
+func (x *explanation) findNow(ctx context.Context) (*WhyNot, error) {
+	q := x.query
+	visible, _ := x.recaller.scopes.Now().ForReading(q.Agent, nil)
+	all, err := duck.List(ctx, x.c, "explain_find_now", func(rows *sql.Rows, w *WhyNot) error {
+		w.Stage, w.Filters, w.Reason = "filter", []string{"then"}, "At that moment it was not true, or not known yet."
+		return rows.Scan(&w.ID, &w.Kind, duck.TextOf(&w.Text))
+	}, sql.Named("id", q.WhyNot), sql.Named("shortest", int32(ids.MinShort)), sql.Named("scopes", duck.ListArg(visible)))
+	if err != nil {
+		return nil, err
+	}
+	w, err := ids.One("document", q.WhyNot, all, func(w WhyNot) string { return w.ID })
+	return &w, err
 }
 
 // whyNot follows the missed document through the stages.

@@ -211,7 +211,7 @@ func TestRecoverLogs(t *testing.T) {
 		{"its header flipped", flip(4), true},
 		{"its ID flipped", flip(12), true},
 		{"its last transaction flipped", flip(len(log) - 40), false},
-		{"flipped in the midst", flip(len(log) * 3 / 4), false},
+		{"flipped in the midst", flip(len(log) * 7 / 8), false},
 		{"cut", log[:len(log)-100], false},
 		{"cut before its last transaction", log[:last.End], false},
 		{"blank at its end", append(slices.Clone(log[:len(log)-600]), make([]byte, 600)...), false},

@@ -102,6 +102,10 @@ SELECT id, supersedes, superseded_by FROM memories
 WHERE id = ANY ($named::VARCHAR[]) OR superseded_by = ANY ($ids::VARCHAR[])
 ORDER BY doc_no;
 
+-- name: memories_there
+-- Which of these memories the file has.
+SELECT id FROM memories WHERE id IN (SELECT unnest($ids::VARCHAR[]));
+
 -- name: memory_sources_named
 -- What ids name that a memory is said to come from, in which scope, and whether it can be recalled.
 SELECT owner_id, kind::VARCHAR, scope, live FROM documents WHERE owner_id IN (SELECT unnest($ids::VARCHAR[]))

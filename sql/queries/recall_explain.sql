@@ -29,6 +29,18 @@ WHERE (d.owner_id = $id OR length($id) >= $shortest::INTEGER AND ends_with(d.own
 ORDER BY d.owner_id <> $id, d.owner_id
 LIMIT 6;
 
+-- name: explain_find_now
+-- The same in the present, whatever stands in the place of documents.
+SELECT d.owner_id, d.kind::VARCHAR AS kind, coalesce(m.text, g.text, s.text) AS text
+FROM mallard.main.documents AS d
+LEFT JOIN mallard.main.memories AS m ON m.id = d.owner_id
+LEFT JOIN mallard.main.messages AS g ON g.id = d.owner_id
+LEFT JOIN mallard.main.summaries AS s ON s.id = d.owner_id
+WHERE (d.owner_id = $id OR length($id) >= $shortest::INTEGER AND ends_with(d.owner_id, $id))
+  AND ($scopes::VARCHAR[] IS NULL OR list_contains($scopes::VARCHAR[], d.scope))
+ORDER BY d.owner_id <> $id, d.owner_id
+LIMIT 6;
+
 -- name: explain_sift
 -- Who takes part, by the filters of recall_gather.
 INSERT INTO temp.main.sifted
