@@ -26,7 +26,7 @@ type RecallConfig struct {
 	// MemoryLimit is that of the database, in megabytes. Default the engine's; of more than half a million memories 2 MB for every thousand, so that
 	// eight readers have enough of it.
 	MemoryLimit int
-	Seed     uint64
+	Seed        uint64
 	// Folder is where the file is made, and removed afterwards. Default the system's for temporary files.
 	Folder string
 	// Child makes the command that calls RunPhase with the same config in a new process of this program, and writes the
