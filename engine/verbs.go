@@ -54,7 +54,8 @@ func (e *Engine) List(ctx context.Context, r memory.ListRequest) ([]*memory.Memo
 	return e.memories.List(ctx, r)
 }
 
-// Import reads memories, one JSON object per line or as an array, with the keys of Export or of another store (memory.Memory.UnmarshalJSON).
+// Import reads memories, one JSON object per line or as an array, with the keys of Export or of another store (memory.Memory.UnmarshalJSON), or the bullets
+// of a Markdown file.
 func (e *Engine) Import(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	return e.memories.Import(ctx, in, q)
 }

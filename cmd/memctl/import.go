@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,10 +23,14 @@ func newImportCommand(a *app) *cobra.Command {
 	var messages bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Read memories or messages from JSON Lines or a JSON array",
+		Short: "Read memories or messages from JSON, or memories from Markdown notes",
 		Long: `Import reads one JSON object per line, or one JSON array of them, from a file, or from standard input for "-": memories with the
 keys that export writes (only text is required), or messages with conversation, text, and as they are known speaker, role,
-time, session, caption and key. It also reads what mem0 exports, and messages of LangChain.
+time, session, caption and key. It also reads what mem0 and memory-lancedb-pro export, and messages of LangChain.
+
+Of a file whose name ends with .md, every bullet of five characters or more is a memory; the headings above it and the date that
+a heading or the file's name begins with are kept with it. Of a folder that is MEMORY.md and the daily notes, whose names begin with
+their date (2026-03-14.md), there and in its folder memory.
 
 What is there already stays as it is, so an import can be repeated: a memory is known by its id or key, and without either by
 its text, scope, category and time. A memory's field with a value that it can't have, such as a category that is none, takes its
@@ -30,6 +38,8 @@ default, and that is counted; with --strict the line is refused, and the field, 
 line with a fault is left out and reported, and the exit code is 1.`,
 		Example: `  memctl import memories.jsonl --scope user:ines
   memctl import mem0.json --strict --dry-run
+  memctl import MEMORY.md --scope user:ines
+  memctl import notes/ --dry-run
   memctl import talk.jsonl --messages --dry-run
   memctl import langchain.json --messages --conversation standup
   memctl export --db old.db | memctl import -`,
@@ -45,14 +55,13 @@ line with a fault is left out and reported, and the exit code is 1.`,
 			case cmd.Flags().Changed("conversation") && strings.TrimSpace(r.Conversation) == "":
 				return usage("conversation is %q; allowed: a name", r.Conversation)
 			}
-			in, err := a.input(args[0])
-			if err != nil {
-				return err
-			}
-			defer in.Close()
 			r.Agent = a.agent
-			if args[0] != "-" {
-				r.Name = filepath.Base(args[0])
+			files, folder, err := importFiles(args[0])
+			switch {
+			case err != nil:
+				return err
+			case messages && (folder || interchange.IsMarkdown(args[0])):
+				return usage("messages are JSON; the bullets of Markdown are memories")
 			}
 			how := canWrite | canEmbed | canCreate | canExplore
 			if r.DryRun {
@@ -63,14 +72,29 @@ line with a fault is left out and reported, and the exit code is 1.`,
 				if messages {
 					do, what = e.ImportMessages, [2]string{"message", "messages"}
 				}
-				result, err := do(cmd.Context(), in, r)
-				if err != nil {
+				var all []importedFile
+				for _, file := range files {
+					result, err := a.importFile(cmd.Context(), file, r, do)
+					if err != nil {
+						return err
+					}
+					all = append(all, importedFile{filepath.Base(file), result, interchange.IsMarkdown(file)})
+				}
+				var document any = all
+				if !folder {
+					document = all[0].Imported
+				}
+				if err := a.answer(document, func() {
+					for _, f := range all {
+						if folder {
+							a.printf("%s\n", printable(f.File))
+						}
+						a.printImported(f.Imported, what, r.DryRun, f.markdown)
+					}
+				}); err != nil {
 					return err
 				}
-				if err := a.answer(result, func() { a.printImported(result, what, r.DryRun) }); err != nil {
-					return err
-				}
-				if len(result.Faults) > 0 {
+				if slices.ContainsFunc(all, func(f importedFile) bool { return len(f.Faults) > 0 }) {
 					return errReported
 				}
 				return nil
@@ -88,7 +112,55 @@ line with a fault is left out and reported, and the exit code is 1.`,
 	return cmd
 }
 
-func (a *app) printImported(r *interchange.Imported, what [2]string, dryRun bool) {
+// importedFile is what became of a file of a folder.
+type importedFile struct {
+	File string `json:"file"`
+	*interchange.Imported
+	markdown bool
+}
+
+// importFiles are the files to read: the one that is named, or the notes in a folder.
+func importFiles(name string) (files []string, folder bool, err error) {
+	if about, err := os.Stat(name); name == "-" || err != nil || !about.IsDir() {
+		return []string{name}, false, nil // opening it tells what is wrong
+	}
+	for _, in := range []string{name, filepath.Join(name, "memory")} {
+		entries, err := os.ReadDir(in)
+		if err != nil && (in == name || !errors.Is(err, os.ErrNotExist)) {
+			return nil, true, err
+		}
+		for _, entry := range entries {
+			switch {
+			case entry.IsDir() && filepath.Ext(entry.Name()) == ".lance":
+				return nil, true, usage("%s is a folder of LanceDB, which is not read; docs/import.md tells how to make a file of it", in)
+			case !entry.IsDir() && interchange.IsNotes(entry.Name()):
+				files = append(files, filepath.Join(in, entry.Name()))
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, true, usage("%s has no notes; allowed: a file, or a folder with MEMORY.md or daily notes such as 2026-03-14.md", name)
+	}
+	return files, true, nil
+}
+
+// importFile reads one file. Its name says whether it is Markdown, and is kept with what comes from it.
+func (a *app) importFile(ctx context.Context, name string, r interchange.ImportRequest, do importer) (*interchange.Imported, error) {
+	in, err := a.input(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if name != "-" {
+		r.Name, r.Markdown = filepath.Base(name), interchange.IsMarkdown(name)
+	}
+	return do(ctx, in, r)
+}
+
+// importer is Engine.Import or Engine.ImportMessages.
+type importer = func(context.Context, io.Reader, interchange.ImportRequest) (*interchange.Imported, error)
+
+func (a *app) printImported(r *interchange.Imported, what [2]string, dryRun, markdown bool) {
 	for _, fault := range r.Faults {
 		a.printf("line %d: %s\n", fault.Line, printable(fault.Err))
 	}
@@ -100,7 +172,11 @@ func (a *app) printImported(r *interchange.Imported, what [2]string, dryRun bool
 	}
 	a.printDefaulted(r.Defaulted)
 	if dryRun {
-		a.printf("%s read, %s. Nothing was stored.\n", plural(r.Lines, "line", "lines"), plural(len(r.Faults), "fault", "faults"))
+		read := plural(r.Lines, "line", "lines")
+		if markdown {
+			read = plural(r.Lines, "bullet", "bullets")
+		}
+		a.printf("%s read, %s. Nothing was stored.\n", read, plural(len(r.Faults), "fault", "faults"))
 		return
 	}
 	if r.Excluded > 0 {

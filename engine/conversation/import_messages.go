@@ -46,6 +46,9 @@ type messageLine struct {
 // window of 10,000 lines or 64 MB is sorted by them. A line without a key gets one from what it says and how often the file has said it
 // before, so reading a file twice adds nothing.
 func (cs *Store) ImportMessages(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
+	if q.Markdown {
+		return &interchange.Imported{}, fmt.Errorf("import messages: %w: markdown is true; allowed: false, the bullets of Markdown are memories", fault.ErrInvalid)
+	}
 	i := &messageImport{into: cs, request: q, result: &interchange.Imported{}, said: map[[sha256.Size]byte]int{}, waiting: map[string]*waiting{}}
 	defer i.result.Sort()
 	err := interchange.EachRow(in, func(r interchange.Row) error { return i.take(ctx, r) })

@@ -10,7 +10,7 @@ import (
 // ImportBatch is how many rows go into one transaction.
 const ImportBatch = 1000
 
-// ImportRequest says how to read a file of JSON Lines, or of one JSON array.
+// ImportRequest says how to read a file: JSON Lines, one JSON array, or Markdown.
 type ImportRequest struct {
 	Agent        string // empty: an internal caller
 	Name         string // of the file, kept with what is imported; empty: it has none
@@ -18,14 +18,15 @@ type ImportRequest struct {
 	Scope        string // takes the place of a row's own
 	Conversation string // of messages whose row names none
 	DryRun       bool   // only looks for faults
+	Markdown     bool   // of memories: every bullet is one (EachBullet); a Name that begins with a date gives them that
 	// Strict refuses a memory with a value that its field can't have. Otherwise the field takes its default, and that is counted.
 	Strict bool
 }
 
-// Imported says what became of the rows: of the lines, or of the elements of an array.
+// Imported says what became of the rows: of the lines, of the elements of an array, or of the bullets.
 type Imported struct {
 	ID        string      `json:"id,omitempty"` // of this import; empty: it stored nothing new, or messages
-	Lines     int         `json:"lines"`        // that are not blank, or elements
+	Lines     int         `json:"lines"`        // that are not blank, or elements, or bullets that say something
 	Created   int         `json:"created"`
 	Known     int         `json:"known"`                  // were in the file already
 	Excluded  int         `json:"excluded,omitempty"`     // messages that the session gates of setup.Conversation kept out

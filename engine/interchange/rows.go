@@ -13,11 +13,11 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 )
 
-// Row is one JSON value of a file that is imported: a line, or an element of a list.
+// Row is one JSON value of a file that is imported: a line, an element of a list, or what a bullet of Markdown says.
 type Row struct {
 	Position
 	JSON   []byte
-	Broken error // a list can't be read any further; there is no value
+	Broken error // it can't be used, or a list can't be read any further; there is no value
 }
 
 // Position is where a row begins.
@@ -50,12 +50,15 @@ func (p Position) Compare(other Position) int {
 	return p.element - other.element
 }
 
-// listHead is how a file begins that is a list, or an object with one as its results.
-var listHead = regexp.MustCompile(`^\s*(\{\s*"results"\s*:\s*)?\[\s*[{\]]`)
+// listHead is how a file begins that is a list, or an object with one: mem0's results, or memory-lancedb-pro's memories after what it says of the export.
+var listHead = regexp.MustCompile(`^\s*(\{\s*(?:"(?:version|exportedAt|count|filters)"\s*:\s*(?:"(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^",{}\[\]]*)\s*,\s*)*"(?:results|memories)"\s*:\s*)?\[\s*[{\]]`)
+
+// listKeys are the keys of the list in such an object.
+var listKeys = []string{"results", "memories"}
 
 // EachRow calls do for every line that is not blank or, where the input begins with a list, for its elements and then for the lines after it.
 func EachRow(in io.Reader, do func(Row) error) error {
-	const head = 512
+	const head = 4096 // bytes in which a list must begin
 	r := bufio.NewReaderSize(in, 1<<16)
 	if mark, _ := r.Peek(3); string(mark) == "\ufeff" { // the byte order mark of some editors
 		_, _ = r.Discard(3)
@@ -95,11 +98,12 @@ func eachElement(list *json.Decoder, lines *lineCounter, wrapped bool, do func(R
 	depth := 1
 	if wrapped {
 		depth = 2
-	}
-	for range 2*depth - 1 { // "[", or "{", "results" and "["
-		if _, err := list.Token(); err != nil {
+		if err := toList(list); err != nil {
 			return stop(err)
 		}
+	}
+	if _, err := list.Token(); err != nil { // "["
+		return stop(err)
 	}
 	for ; list.More(); n++ {
 		var value json.RawMessage
@@ -124,6 +128,23 @@ func eachElement(list *json.Decoder, lines *lineCounter, wrapped bool, do func(R
 		}
 	}
 	return false, nil
+}
+
+// toList reads an object up to its list.
+func toList(object *json.Decoder) error {
+	if _, err := object.Token(); err != nil { // "{"
+		return err
+	}
+	for {
+		key, err := object.Token()
+		if name, _ := key.(string); err != nil || slices.Contains(listKeys, name) {
+			return err
+		}
+		var other json.RawMessage
+		if err := object.Decode(&other); err != nil {
+			return err
+		}
+	}
 }
 
 // eachLine calls do for every line that is not blank; the first has the number n.

@@ -15,7 +15,7 @@ import (
 // Import reads memories, one JSON object per line or as an array, with the keys of Export or of another store (Memory.UnmarshalJSON). What
 // is known is left as it is: a memory by its id or key, and one without either where the file has one of its text, scope, category and
 // time, if it names one, be that forgotten since. A row with a fault is left out and reported, and so is a message; where the first row is
-// one, the file is taken for one of messages, and nothing is read. Errors are of the file or the model; batches before them are stored.
+// one, the file is taken for one of messages, and nothing is read. With q.Markdown every bullet is a memory (interchange.EachBullet). Errors are of the file or the model; batches before them are stored.
 func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	result := &interchange.Imported{}
 	if err := cmp.Or(fault.Member("trust", cmp.Or(Trust(q.Trust), Stated), Trusts()), fault.CheckText("name", q.Name)); err != nil {
@@ -47,7 +47,13 @@ func (ms *Store) Import(ctx context.Context, in io.Reader, q interchange.ImportR
 		ms.opts.Progress("memories", result.Lines, 0)
 		return nil
 	}
-	err := interchange.EachRow(in, func(r interchange.Row) error {
+	each := interchange.EachRow
+	if q.Markdown {
+		each = func(in io.Reader, do func(interchange.Row) error) error {
+			return interchange.EachBullet(in, q.Name, do)
+		}
+	}
+	err := each(in, func(r interchange.Row) error {
 		result.Lines++
 		d, defaulted, err := ms.parseMemory(r, q)
 		if errors.Is(err, errMessage) && result.Lines == 1 {

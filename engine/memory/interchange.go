@@ -56,6 +56,7 @@ func (m *Memory) readObject(raw map[string]any, amiss amiss) error {
 				return err
 			}
 		}
+		heal(more)
 		for key, value := range more {
 			if _, taken := raw[key]; !taken {
 				raw[key] = value
@@ -78,6 +79,14 @@ func (m *Memory) readObject(raw map[string]any, amiss amiss) error {
 	}
 	m.adoptType(raw)
 	return m.adoptCategory(raw, amiss)
+}
+
+// heal forgets the bad recalls that memory-lancedb-pro counted before it noted until when a memory is held back for them.
+func heal(metadata map[string]any) {
+	if _, noted := metadata["suppressed_until_ms"]; !noted {
+		delete(metadata, "bad_recall_count")
+		delete(metadata, "suppressed_until_turn")
+	}
 }
 
 func (m *Memory) extra(key string, value any) {
