@@ -15,6 +15,7 @@ import (
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/engine/text/capture"
 )
 
 func near(t *testing.T, what string, got, want float64) {
@@ -28,6 +29,7 @@ func near(t *testing.T, what string, got, want float64) {
 func TestAdmissionFeatures(t *testing.T) {
 	t.Parallel()
 	near(t, "confidence of best 4/13 and coverage 0.5", math.Round(extract.Supported(4.0/13, 0.5)*1e6)/1e6, 0.240385)
+	near(t, "two words of four, in a stretch of nine", extract.BorneOut("strong tea keeps sailors\n", "today we had some strong tea with the crew"), 0.7*4/13+0.3*0.5-0.25*0.5)
 	near(t, "identical", extract.BorneOut("I prefer tea\n", "I prefer tea"), 1)
 	near(t, "empty", extract.BorneOut(" \n", "I prefer tea"), 0)
 	near(t, "no overlap", extract.BorneOut("dogs bark\n", "I prefer tea"), 0)
@@ -58,7 +60,10 @@ func TestAdmissionGate(t *testing.T) {
 		{"balanced", "case", 0.5, 1, 0, -1, 0.83, false, "add"},
 		{"conservative", "profile", 0.5, 1, 0, -1, 0.9116, false, "add"},
 		{"conservative", "event", 0.5, 1, 0, -1, 0.6176, false, "update_or_merge"},
+		{"conservative", "case", 0.5, 1, 0, -1, 0.8276, false, "add"},
+		{"high-recall", "profile", 0.5, 1, 0, -1, 0.936, false, "add"},
 		{"high-recall", "event", 0.5, 1, 0, -1, 0.708, false, "add"},
+		{"high-recall", "case", 0.5, 1, 0, -1, 0.864, false, "add"},
 		{"balanced", "event", 0.5, 0, 0.9, 14, 0.38, true, ""},
 		{"balanced", "event", 0, 0, 0.95, 0, 0.275, true, ""},
 		{"balanced", "profile", 0, 0, 0.95, 0, 0.575, false, "update_or_merge"},
@@ -114,6 +119,27 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
+// TestAdmissionCompares has the vector P about novelty: of two memories at 0.6 and 0.54 both are compared, the nearer says how new a draft is, and it alone matches.
+func TestAdmissionCompares(t *testing.T) {
+	t.Parallel()
+	// A text that has no vector of its own, such as the draft, lies on the last axis.
+	model := enginetest.Plotted{N: 3, Vectors: map[string][]float32{
+		"The boat was launched": {0.8, 0, 0.6}, "The pier was closed": {0, float32(math.Sqrt(1 - 0.54*0.54)), 0.54}}}
+	e := enginetest.Open(t, engine.Options{Embedder: model, Extraction: setup.Extraction{Admission: setup.Admission{Preset: "balanced"}}})
+	for id, said := range map[string]string{"mem_near": "The boat was launched", "mem_far": "The pier was closed"} {
+		enginetest.Remember(t, e, memory.RememberRequest{ID: id, Text: said, Category: memory.Event})
+	}
+	r := say(t, e, "c", "We decided to paint the harbour blue.")
+	if len(r.Drafts) != 1 || r.Drafts[0].Admission == nil {
+		t.Fatalf("%+v", r)
+	}
+	a := r.Drafts[0].Admission
+	near(t, "novelty", a.Features[setup.Novelty], 0.4)
+	if !slices.Equal(a.Compared, []string{"mem_near", "mem_far"}) || !slices.Equal(a.Matched, []string{"mem_near"}) {
+		t.Errorf("compared with %v, of which %v match", a.Compared, a.Matched)
+	}
+}
+
 // TestAdmissionUtility: a model says how useful a draft is; where it fails that is a half.
 func TestAdmissionUtility(t *testing.T) {
 	t.Parallel()
@@ -127,15 +153,24 @@ func TestAdmissionUtility(t *testing.T) {
 	}
 }
 
-// TestDoubles has the vectors S of spec/memories.md 7.2. In floats a cosine of exactly 0.85 is just above it.
+// TestDoubles has the vectors S of spec/memories.md 7.2. The nearest float32 to 0.85 lies above it, so that a coordinate alone can't have the bound itself; three that are
+// added up can.
 func TestDoubles(t *testing.T) {
 	t.Parallel()
 	at := func(cosine float64) []float32 {
 		return []float32{float32(cosine), float32(math.Sqrt(1 - cosine*cosine))}
 	}
-	got := extract.DoublesOf([][]float32{{1, 0}, at(0.8500001), at(0.86), {0, 1}, nil, nil, at(0.85)})
-	if !slices.Equal(got, []int{-1, 0, 0, -1, -1, -1, 0}) && !slices.Equal(got, []int{-1, 0, 0, -1, -1, -1, -1}) {
+	got := extract.DoublesOf([][]float32{{1, 0}, at(0.8500001), at(0.86), {0, 1}, nil, nil, {math.Nextafter32(0.85, 0), 0}})
+	if !slices.Equal(got, []int{-1, 0, 0, -1, -1, -1, -1}) {
 		t.Errorf("doubles of %v", got)
+	}
+	high := float32(0.85)
+	middle := float32(0.85 - float64(high))
+	low := float32(0.85 - float64(high) - float64(middle))
+	for last, want := range map[float32]int{low: -1, low + 1e-15: 0} {
+		if got := extract.DoublesOf([][]float32{{1, 1, 1}, {high, middle, last}}); got[1] != want {
+			t.Errorf("at 0.85 and %g the second is a double of %d, want %d", last-low, got[1], want)
+		}
 	}
 }
 
@@ -145,9 +180,14 @@ func TestSupport(t *testing.T) {
 	now := time.Now()
 	s := (&memory.Memory{}).SupportOf()
 	near(t, "strength of nothing", s.GlobalStrength, 0.5)
-	s = s.Observe("general", true, now).Observe("evening", true, now).Observe("evening", false, now).Observe("custom", true, now)
+	for _, o := range []struct {
+		context  string
+		confirms bool
+	}{{"general", true}, {"晚上", true}, {"evening", false}, {"Custom", true}} {
+		s = s.Observe(capture.NormaliseContext(o.context), o.confirms, now)
+	}
 	near(t, "global", s.GlobalStrength, 0.75)
-	if s.TotalObservations != 4 || len(s.Slices) != 3 || s.Slices[1].Strength != 0.5 {
+	if s.TotalObservations != 4 || len(s.Slices) != 3 || s.Slices[1].Context != "evening" || s.Slices[1].Strength != 0.5 || s.Slices[2].Context != "custom" {
 		t.Errorf("%+v", s)
 	}
 	old := (&memory.Memory{SupportInfo: map[string]any{"confirmations": 3, "contradictions": 1, "strength": 0.75}}).SupportOf()

@@ -109,6 +109,34 @@ func TestMergeDuplicates(t *testing.T) {
 	}
 }
 
+// TestMergeByVectors has the vectors Y of spec/memories.md 7.2, with the words around them that ours wants two statements to share: the seed is the most important, and takes
+// what is near to it. The texts of the vector as they stand, "A" against "B", have other names, and so never become one here, however near they lie.
+func TestMergeByVectors(t *testing.T) {
+	enginetest.Alone(t)
+	clock := &enginetest.Clock{At: enginetest.Noon}
+	e := enginetest.Open(t, engine.Options{Now: clock.Now, Embedder: enginetest.Plotted{N: 3, Vectors: map[string][]float32{
+		"apple ropes\nshared mast ropes": {1, 0, 0}, "Shared mast ropes\nbirch ropes": {0.9, 0.43588989, 0}, "shared mast ropes\ncedar ropes": {0.44, 0.89799777, 0}, "the fair is on": {0, 0, 1},
+		"A\nshared": {1, 0, 0}, "Shared\nB": {0.9, 0.43588989, 0},
+	}}})
+	for _, m := range []struct {
+		id, text, scope string
+		importance      float64
+	}{
+		{"a", "apple ropes\nshared mast ropes", "global", 0.5}, {"b", "Shared mast ropes\nbirch ropes", "global", 0.9}, {"c", "shared mast ropes\ncedar ropes", "global", 0.5},
+		{"d", "the fair is on", "global", 0.5}, {"literal_a", "A\nshared", "user:ines", 0.5}, {"literal_b", "Shared\nB", "user:ines", 0.9},
+	} {
+		enginetest.Remember(t, e, memory.RememberRequest{ID: "mem_" + m.id, Text: m.text, Scope: m.scope, Importance: &m.importance})
+	}
+	clock.Advance(8 * 24 * time.Hour)
+	done := maintain(t, e, memory.MaintainRequest{})
+	if len(done.Merged) != 1 || strings.Join(done.Merged[0].From, " ") != "mem_b mem_a" || done.Merged[0].Text != "Shared mast ropes\nbirch ropes\napple ropes" {
+		t.Fatalf("merged %+v", done.Merged)
+	}
+	if m := enginetest.Get(t, e, done.Merged[0].Into); m.Importance != 0.9 {
+		t.Errorf("merged into one of importance %v", m.Importance)
+	}
+}
+
 // TestExpired: what came to its end is told once.
 func TestExpired(t *testing.T) {
 	enginetest.Alone(t)

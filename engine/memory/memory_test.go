@@ -179,6 +179,7 @@ func TestTimesAndCountsThatCannotBe(t *testing.T) {
 	}
 }
 
+// TestFactKeys has the vectors Q of spec/memories.md 7.2.
 func TestFactKeys(t *testing.T) {
 	enginetest.Alone(t)
 	e := enginetest.Open(t, engine.Options{})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestMergeRequest has the vector of compaction: the seed is b, which is more important, and a is alike to it. In the source members of several scopes became one, and
+// TestMergeRequest has the text of the vectors Y of spec/memories.md 7.2: the seed is b, which is more important, and a is alike to it. In the source members of several scopes became one, and
 // were deleted; ours are of one scope, and end.
 func TestMergeRequest(t *testing.T) {
 	a := &Memory{Text: "A\nshared", Importance: 0.5, Confidence: 0.6, Scope: "global", Category: Pattern, Tier: Core}

@@ -8,7 +8,7 @@ import (
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
-// TestInjection has the vectors of what auto-recall makes of a memory. Where the source counts the suppression mark of other stores, ours takes their counts of three
+// TestInjection has the vectors T of spec/memories.md 7.2, of what auto-recall makes of a memory. Where the source counts the suppression mark of other stores, ours takes their counts of three
 // and more without one for counts that nobody acted on.
 func TestInjection(t *testing.T) {
 	o := setup.Options{}.WithDefaults().Turns

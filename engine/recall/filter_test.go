@@ -14,6 +14,7 @@ import (
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/recall"
@@ -190,6 +191,19 @@ func TestHitsSayWhereTheyAreFrom(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, h); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestCategoriesOfOtherStores has the categories of spec/memories.md 7.3: a fact is found as a case, and as a profile only where its metadata says so.
+func TestCategoriesOfOtherStores(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	enginetest.Import(t, e, `{"id": "mem_plain", "text": "the crane one", "category": "fact"}
+{"id": "mem_said", "text": "the crane two", "category": "fact", "metadata": "{\"memory_category\": \"profile\"}"}`, interchange.Imported{Lines: 2, Created: 2})
+	for asked, want := range map[memory.Category]string{memory.Case: "mem_plain", memory.Profile: "mem_said"} {
+		if got := enginetest.RecallIDs(t, e, recall.Query{Text: "crane", Categories: []memory.Category{asked}}); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %v, want %s", asked, got, want)
 		}
 	}
 }

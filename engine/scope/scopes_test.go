@@ -36,6 +36,8 @@ func TestValidScopes(t *testing.T) {
 	}
 }
 
+// TestAccessibleScopes has the scopes of spec/memories.md 7.3. An empty list left an agent its reflections in the source, here it leaves nothing; and an agent is whom the caller
+// names, where the source also read one from a session key.
 func TestAccessibleScopes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/mallardmem/mallard/engine/text"
 )
 
+// TestExpand has the questions of spec/memories.md 7.3.
 func TestExpand(t *testing.T) {
 	tests := []struct{ query, added string }{
 		{"服务挂了", "崩溃 crash error 报错 宕机"},

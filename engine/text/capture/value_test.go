@@ -8,7 +8,7 @@ import (
 	"github.com/mallardmem/mallard/engine/text/capture"
 )
 
-// TestValue has the vectors of how much talk is worth.
+// TestValue has the vectors W of spec/memories.md 7.2, of how much talk is worth.
 func TestValue(t *testing.T) {
 	said := func(texts ...string) (all []capture.Said) {
 		for _, text := range texts {
