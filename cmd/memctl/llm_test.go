@@ -11,18 +11,24 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mallardmem/mallard/engine"
 )
 
-// modelServer speaks chat completions: it gives the answer, or fails with its status. calls counts.
+// modelServer speaks chat completions: it gives the answer, with the tokens it counted, or fails with its status. calls counts.
 func modelServer(t *testing.T, status int, answer string, calls *atomic.Int64) (config string) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" {
+			t.Errorf("asked by %s %s", r.Method, r.URL.Path)
+		}
 		if status != http.StatusOK {
 			http.Error(w, answer, status)
 			return
 		}
 		json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion",
+			"usage":   map[string]any{"prompt_tokens": 1500, "completion_tokens": 60, "total_tokens": 1560},
 			"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": answer}}}})
 	}))
 	t.Cleanup(server.Close)
@@ -88,6 +94,40 @@ func TestTheModelSummarisesAndAnswers(t *testing.T) {
 	out, _ = runs(t, 0, "--db", db, "--config", config, "conversation", "ask", "yard", "which cranes did the gale take?")
 	if out != "Cranes HB-400 to HB-402 were down.\n" {
 		t.Errorf("answer %q", out)
+	}
+}
+
+// TestTheModelExtracts: what a server answers becomes a memory with its source, and its tokens and their price a row of model_calls.
+func TestTheModelExtracts(t *testing.T) {
+	var calls atomic.Int64
+	answer := "Here it is:\n```json\n" + `{"memories": [{"category": "events", "abstract": "Crane HB-400 went out of service", "overview": "- HB-400", "content": "The gale took it on day 0.", "turns": [1]}]}` + "\n```"
+	config := modelServer(t, http.StatusOK, answer, &calls)
+	settings, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, append(settings, "[extraction]\nprompt_price = 2.0\nanswer_price = 8.0\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := talkOf(t, config)
+	runs(t, 0, "--db", db, "--config", config, "extract", "--conversation", "yard")
+	if calls.Load() != 1 {
+		t.Errorf("the model was asked %d times, want once", calls.Load())
+	}
+	e, err := engine.Open(t.Context(), db, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for query, want := range map[string]string{
+		"SELECT label, model, attempt, prompt_tokens, answer_tokens, told, outcome, round(cost, 9) FROM model_calls": "[[extract-candidates m 1 1500 60 true answered 0.00348]]",
+		"SELECT category, text, source FROM report.memories":                                                         "[[event Crane HB-400 went out of service auto-capture]]",
+		"SELECT model, action, len(message_ids) FROM drafts":                                                         "[[m create 1]]",
+	} {
+		got, err := e.Query(t.Context(), query, 10)
+		if err != nil || fmt.Sprint(got.Rows) != want {
+			t.Errorf("%s: %+v, %v, want %s", query, got, err, want)
+		}
 	}
 }
 
