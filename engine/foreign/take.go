@@ -1,0 +1,367 @@
+package foreign
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/compact"
+	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/session"
+)
+
+// A batch is written when it has so many messages, or so many bytes.
+const (
+	batchMessages = 2000
+	batchBytes    = 8 << 20
+)
+
+// lookup is how many keys are asked for at once.
+const lookup = 5000
+
+// taker brings the talks of one database into an engine.
+type taker struct {
+	e      *engine.Engine
+	r      Request
+	report *session.FileReport
+	stored map[string][]conversation.Conversation // by session key
+	last   string                                 // the conversation that was written last
+}
+
+func newTaker(ctx context.Context, e *engine.Engine, r Request, report *session.FileReport) (*taker, error) {
+	all, err := e.Conversations(ctx, r.Agent)
+	if err != nil {
+		return nil, err
+	}
+	t := &taker{e: e, r: r, report: report, stored: map[string][]conversation.Conversation{}}
+	for _, c := range all {
+		t.stored[c.SessionKey] = append(t.stored[c.SessionKey], c)
+	}
+	return t, nil
+}
+
+// take stores what is new in a talk.
+func (t *taker) take(ctx context.Context, v *talk) error {
+	t.report.Threads++
+	known, err := t.known(ctx, v)
+	if err != nil {
+		return err
+	}
+	if len(t.stored[v.key]) == 0 {
+		v.bootstrap(t.e.Bootstrap())
+	}
+	fresh, err := t.sort(ctx, v, known)
+	if err != nil {
+		return err
+	}
+	id, err := t.append(ctx, v, fresh)
+	if err != nil || id == "" {
+		return err
+	}
+	if err := t.mark(ctx, v, known); err != nil {
+		return err
+	}
+	if err := t.adopt(ctx, v, id, known); err != nil {
+		return err
+	}
+	return t.checkpoints(ctx, v, id)
+}
+
+// stateKey is the key of the block that says which revision of a row a message has.
+func (s *said) stateKey(key string) string {
+	if s.final {
+		return key + "@final"
+	}
+	sum := sha256.Sum256([]byte(s.state))
+	return key + "@" + hex.EncodeToString(sum[:6])
+}
+
+// revision is the key of the nth revision of a row, from 0.
+func revision(key string, n int) string {
+	if n == 0 {
+		return key
+	}
+	return fmt.Sprintf("%s#%d", key, n)
+}
+
+// known asks the engine which keys of a talk it has in a conversation of the talk's key.
+func (t *taker) known(ctx context.Context, v *talk) (map[string]conversation.KnownKey, error) {
+	var keys []string
+	for i := range v.said {
+		s := &v.said[i]
+		keys = append(keys, s.Key)
+		for _, b := range s.Blocks {
+			if b.Key != "" {
+				keys = append(keys, b.Key)
+			}
+		}
+		if s.state != "" {
+			keys = append(keys, revision(s.Key, 1))
+		}
+	}
+	if v.summary != nil {
+		keys = append(keys, v.summary.key)
+	}
+	return t.ours(ctx, v, keys)
+}
+
+// ours gives where keys are stored, in conversations of the talk's key.
+func (t *taker) ours(ctx context.Context, v *talk, keys []string) (map[string]conversation.KnownKey, error) {
+	all := map[string]conversation.KnownKey{}
+	if len(t.stored[v.key]) == 0 {
+		return all, nil
+	}
+	for some := range slices.Chunk(keys, lookup) {
+		known, err := t.e.KnownKeys(ctx, some, t.r.Agent)
+		if err != nil {
+			return nil, err
+		}
+		for key, at := range known {
+			if slices.ContainsFunc(t.stored[v.key], func(c conversation.Conversation) bool { return c.ID == at.ConversationID }) {
+				all[key] = at
+			}
+		}
+	}
+	return all, nil
+}
+
+// sort gives the messages of a talk that are new. Calls of tools that came later are added to the messages that are stored, what the host took back is
+// removed from them, and those leave the context that the host wrote anew: a run that ends here does the same again.
+func (t *taker) sort(ctx context.Context, v *talk, known map[string]conversation.KnownKey) (fresh []conversation.Message, err error) {
+	var gone []said
+	for _, s := range v.said {
+		at, ok := known[s.Key]
+		switch {
+		case s.gone && ok:
+			gone = append(gone, s)
+			continue
+		case s.gone:
+			t.leave("rows that the host deleted")
+			continue
+		case !ok:
+			if s.state != "" {
+				s.Blocks[0].Key = s.stateKey(s.Key)
+			}
+			fresh = append(fresh, s.Message)
+			continue
+		}
+		t.report.Known++
+		if s.state != "" {
+			m, err := t.revised(ctx, v, s, known)
+			if err != nil {
+				return nil, err
+			}
+			if m != nil {
+				t.report.Known--
+				fresh = append(fresh, *m)
+			}
+			continue
+		}
+		if err := t.parts(ctx, s, at, known); err != nil {
+			return nil, err
+		}
+	}
+	return fresh, t.purge(ctx, v, gone)
+}
+
+// revised gives a row that is stored as a message anew, if the host wrote it anew; the revision before leaves the context. One that was final stays.
+func (t *taker) revised(ctx context.Context, v *talk, s said, known map[string]conversation.KnownKey) (*conversation.Message, error) {
+	n, err := t.newest(ctx, v, s.Key, known)
+	if err != nil {
+		return nil, err
+	}
+	before := revision(s.Key, n)
+	final := said{final: true}
+	told, err := t.ours(ctx, v, []string{final.stateKey(before), s.stateKey(before)})
+	if err != nil || len(told) > 0 {
+		return nil, err
+	}
+	moved, err := t.e.SetBranch(ctx, conversation.BranchRequest{Conversation: known[before].ConversationID, Agent: t.r.Agent, Left: []string{before}})
+	if err != nil {
+		return nil, err
+	}
+	t.report.Moved += moved
+	again := s.Message
+	again.Key = revision(s.Key, n+1)
+	again.Blocks = slices.Clone(s.Blocks)
+	again.Blocks[0].Key = s.stateKey(again.Key)
+	return &again, nil
+}
+
+// newest is the number of a row's newest revision.
+func (t *taker) newest(ctx context.Context, v *talk, key string, known map[string]conversation.KnownKey) (n int, err error) {
+	for {
+		if _, ok := known[revision(key, n+1)]; !ok {
+			return n, nil
+		}
+		n++
+		more, err := t.ours(ctx, v, []string{revision(key, n+1)})
+		if err != nil {
+			return n, err
+		}
+		maps.Copy(known, more)
+	}
+}
+
+// parts adds those blocks to a stored message that it does not have.
+func (t *taker) parts(ctx context.Context, s said, at conversation.KnownKey, known map[string]conversation.KnownKey) error {
+	var fresh []conversation.Block
+	for _, b := range s.Blocks {
+		if _, ok := known[b.Key]; b.Key != "" && !ok {
+			fresh = append(fresh, b)
+		}
+	}
+	if len(fresh) == 0 || at.SetAside == conversation.AsidePurged {
+		return nil
+	}
+	added, err := t.e.AddBlocks(ctx, conversation.AddBlocksRequest{Conversation: at.ConversationID, Agent: t.r.Agent, MessageKey: s.Key, Blocks: fresh})
+	if err != nil {
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	t.report.Parts += added.Added
+	t.warn(added.VectorErr)
+	return nil
+}
+
+// purge removes what rows said that the host deleted, in all revisions.
+func (t *taker) purge(ctx context.Context, v *talk, gone []said) error {
+	for _, s := range gone {
+		known, err := t.ours(ctx, v, []string{s.Key, revision(s.Key, 1)})
+		if err != nil {
+			return err
+		}
+		n, err := t.newest(ctx, v, s.Key, known)
+		if err != nil {
+			return err
+		}
+		ids := map[string][]string{}
+		for i := range n + 1 {
+			if at, ok := known[revision(s.Key, i)]; ok && at.SetAside != conversation.AsidePurged {
+				ids[at.ConversationID] = append(ids[at.ConversationID], at.ID)
+			}
+		}
+		for id, messages := range ids {
+			purged, err := t.e.PurgeMessages(ctx, compact.PurgeMessagesRequest{Conversation: id, IDs: messages, Agent: t.r.Agent})
+			if err != nil {
+				return err
+			}
+			t.report.Redacted += purged.Messages
+		}
+	}
+	return nil
+}
+
+// append stores messages, in batches. It gives the conversation; none where a gate keeps it out, or where there is none and nothing to store.
+func (t *taker) append(ctx context.Context, v *talk, fresh []conversation.Message) (id string, err error) {
+	for _, c := range t.stored[v.key] {
+		if c.Active || id == "" {
+			id = c.ID
+		}
+	}
+	for len(fresh) > 0 {
+		n, bytes := 0, 0
+		for n < len(fresh) && n < batchMessages && bytes < batchBytes {
+			bytes += len(fresh[n].Text) + len(fresh[n].Raw)
+			for _, b := range fresh[n].Blocks {
+				bytes += len(b.Text) + len(b.Input) + len(b.Output) + len(b.Raw)
+			}
+			n++
+		}
+		result, err := t.e.Append(ctx, conversation.AppendRequest{SessionKey: v.key, SessionID: v.session, Scope: t.r.Scope, Agent: t.r.Agent, Messages: fresh[:n]})
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", v.key, err)
+		}
+		if result.Skipped != "" {
+			t.report.Excluded = result.Skipped
+			return "", nil
+		}
+		events := 0
+		for _, m := range fresh[:n] {
+			if m.SetAside == conversation.AsideEvent {
+				events++
+			}
+		}
+		t.report.Messages += result.Added
+		t.report.Events += min(events, result.Added)
+		t.report.Known += n - result.Added
+		t.warn(result.VectorErr)
+		id, t.last, fresh = result.ConversationID, result.ConversationID, fresh[n:]
+	}
+	return id, nil
+}
+
+// mark tells the engine which of the messages that were stored before the host withholds now.
+func (t *taker) mark(ctx context.Context, v *talk, known map[string]conversation.KnownKey) error {
+	keys := map[string]map[bool][]string{}
+	for _, s := range v.said {
+		if at, ok := known[s.Key]; ok && v.judged && s.SetAside == "" {
+			if keys[at.ConversationID] == nil {
+				keys[at.ConversationID] = map[bool][]string{}
+			}
+			keys[at.ConversationID][s.Withheld] = append(keys[at.ConversationID][s.Withheld], s.Key)
+		}
+	}
+	for id, of := range keys {
+		for withheld, some := range of {
+			changed, err := t.e.Mark(ctx, conversation.MarkRequest{Conversation: id, Agent: t.r.Agent, Keys: some, Withheld: &withheld})
+			if err != nil {
+				return err
+			}
+			t.report.Marked += changed
+		}
+	}
+	return nil
+}
+
+// adopt makes the host's newest summary stand for what was before it.
+func (t *taker) adopt(ctx context.Context, v *talk, id string, known map[string]conversation.KnownKey) error {
+	if v.summary == nil {
+		return nil
+	}
+	if _, ok := known[v.summary.key]; ok {
+		return nil
+	}
+	s, changed, err := t.e.AdoptSummary(ctx, compact.AdoptRequest{Conversation: id, Agent: t.r.Agent, Key: v.summary.key, Text: v.summary.text,
+		Model: string(t.report.Host), At: v.summary.at, FirstKept: v.summary.firstKept})
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		t.leave("summaries whose first kept message is not in the conversation")
+	case err != nil:
+		return fmt.Errorf("%s: %w", v.key, err)
+	case changed:
+		t.report.Summaries++
+	case s.ID == "":
+		t.leave("summaries of nothing that is in the context")
+	}
+	return nil
+}
+
+// checkpoints hands the host's checkpoints to who takes them.
+func (t *taker) checkpoints(ctx context.Context, v *talk, id string) error {
+	if t.r.Checkpoint == nil {
+		return nil
+	}
+	for _, c := range v.checkpoints {
+		c.Conversation = id
+		if err := t.r.Checkpoint(ctx, c); err != nil {
+			return fmt.Errorf("%s: checkpoint %s: %w", v.key, c.Key, err)
+		}
+	}
+	return nil
+}
+
+func (t *taker) leave(why string) { t.report.Leave(why, 1) }
+
+func (t *taker) warn(err error) {
+	if err != nil {
+		t.report.VectorErr = err.Error()
+	}
+}
