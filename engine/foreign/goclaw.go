@@ -82,7 +82,7 @@ func goClawTalk(ctx context.Context, d *database, report *session.FileReport, ke
 	if err := g.compactions(ctx, d, report, key); err != nil {
 		return nil, err
 	}
-	if err := g.checkpoints(ctx, d, key); err != nil {
+	if err := g.checkpoints(ctx, d, report, key); err != nil {
 		return nil, err
 	}
 	inOrder(g.talk.said)
@@ -107,6 +107,10 @@ func (g *goClaw) message(r row) {
 		if g.open >= 0 {
 			call.Raw = s.Raw
 			to := &g.talk.said[g.open]
+			if slices.ContainsFunc(to.Blocks, func(b conversation.Block) bool { return b.Type == call.Type && b.CallID == call.CallID }) {
+				g.keys[id] = to.Key
+				return
+			}
 			to.Blocks = append(to.blocks(), call)
 			g.keys[id] = to.Key
 			return
@@ -159,10 +163,9 @@ func (s *said) blocks() []conversation.Block {
 // callsIn are the calls of tools in a message that GoClaw took over from OpenClaw, which keeps them in its content: GoClaw's own columns have none of them.
 func callsIn(raw string) (calls []conversation.Block) {
 	var v struct {
-		Role    string `json:"role"`
-		Content json.RawMessage
+		Content json.RawMessage `json:"content"`
 		Message struct {
-			Content json.RawMessage
+			Content json.RawMessage `json:"content"`
 		} `json:"message"`
 	}
 	if json.Unmarshal([]byte(raw), &v) != nil {
@@ -189,7 +192,6 @@ func callsIn(raw string) (calls []conversation.Block) {
 // keeps. One that still waits for its model says nothing yet.
 func (g *goClaw) compactions(ctx context.Context, d *database, report *session.FileReport, key string) error {
 	var newest row
-	waiting := false
 	err := d.each(ctx, "compactions", "session_key", key, func(r row) error {
 		text := strings.TrimSpace(r.values["summary"])
 		if r.of("id") == "" {
@@ -200,7 +202,6 @@ func (g *goClaw) compactions(ctx context.Context, d *database, report *session.F
 		switch {
 		case r.is("needs_summary_retry"):
 			report.Leave("summaries that wait for their model", 1)
-			waiting = true
 		case text == "" || r.of("first_kept_entry_id") == "":
 			report.Leave("summaries of nothing", 1)
 		case newest.values == nil || !r.time("timestamp").Before(newest.time("timestamp")):
@@ -231,15 +232,16 @@ func (g *goClaw) firstKept(r row) string {
 }
 
 // checkpoints takes the host's checkpoints: as events, and for who wants them as what they are.
-func (g *goClaw) checkpoints(ctx context.Context, d *database, key string) error {
+func (g *goClaw) checkpoints(ctx context.Context, d *database, report *session.FileReport, key string) error {
 	messages := slices.Clone(g.talk.said)
 	return d.each(ctx, "checkpoints", "session_key", key, func(r row) error {
 		id, at := r.of("id"), r.time("timestamp")
 		text := strings.TrimSpace(r.values["summary"])
-		g.talk.said = append(g.talk.said, event("goclaw:checkpoint:"+id, "checkpoint", text, at, r.raw()))
 		if id == "" || text == "" {
+			report.Leave("checkpoints without an id or a summary", 1)
 			return nil
 		}
+		g.talk.said = append(g.talk.said, event("goclaw:checkpoint:"+id, "checkpoint", text, at, r.raw()))
 		c := Checkpoint{Key: "goclaw:checkpoint:" + id, At: at, Summary: text, Topics: list(r.values["topics"]), KeyDecisions: list(r.values["key_decisions"]),
 			OpenQuestions: list(r.values["open_questions"]), Tokens: r.number("tokens_at_checkpoint"), Messages: r.number("message_count_at_checkpoint"), GeneratedBy: r.of("generated_by")}
 		for _, s := range messages {

@@ -64,8 +64,8 @@ type Request struct {
 	// Checkpoint takes the checkpoints that a host made of its sessions, after their messages are stored. They come again with every import that reads their
 	// database. Nil: they are kept as events only.
 	Checkpoint func(context.Context, Checkpoint) error
-	// Progress hears of the bytes that were done, of all. Optional.
-	Progress func(done, total int64)
+	// Progress hears how many conversations of a database were done. Optional.
+	Progress func(conversations int)
 }
 
 // Import brings databases into conversations. One may be read as often as one likes: what is stored already stays as it is, only what is new is added, and
@@ -156,16 +156,14 @@ func (r Request) take(ctx context.Context, e *engine.Engine, d *database, known 
 		return err
 	}
 	err = hosts[i].talks(ctx, d, report, func(v *talk) error {
-		if r.Progress != nil { // how much of the file a conversation is nobody knows
-			defer r.Progress(0, now.size)
+		err := t.take(ctx, v)
+		if r.Progress != nil {
+			r.Progress(report.Threads)
 		}
-		return t.take(ctx, v)
+		return err
 	})
 	if err != nil {
 		return err
-	}
-	if r.Progress != nil {
-		r.Progress(now.size, now.size)
 	}
 	rows := int64(0)
 	for _, n := range d.read {

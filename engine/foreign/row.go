@@ -152,6 +152,9 @@ func (r row) raw(without ...string) []byte {
 	return b
 }
 
+// mostLines is how many lines a message may name of what was done on the way to it.
+const mostLines = 10_000
+
 // list reads a JSON array of texts; anything else is none.
 func list(s string) (all []string) {
 	var values []any
@@ -163,7 +166,7 @@ func list(s string) (all []string) {
 			all = append(all, textOf(s))
 		}
 	}
-	return all
+	return all[:min(len(all), mostLines)]
 }
 
 // word is a host's word for what brought a message about, in the letters that one has; empty: there is none.

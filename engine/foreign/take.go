@@ -63,6 +63,9 @@ func (t *taker) take(ctx context.Context, v *talk) error {
 	if err != nil || id == "" {
 		return err
 	}
+	if err := t.drop(ctx, v, known); err != nil {
+		return err
+	}
 	if err := t.mark(ctx, v, known); err != nil {
 		return err
 	}
@@ -107,6 +110,7 @@ func (t *taker) known(ctx context.Context, v *talk) (map[string]conversation.Kno
 	if v.summary != nil {
 		keys = append(keys, v.summary.key)
 	}
+	keys = append(keys, v.twice...)
 	return t.ours(ctx, v, keys)
 }
 
@@ -135,6 +139,7 @@ func (t *taker) ours(ctx context.Context, v *talk, keys []string) (map[string]co
 func (t *taker) sort(ctx context.Context, v *talk, known map[string]conversation.KnownKey) (fresh []conversation.Message, err error) {
 	var gone []said
 	for _, s := range v.said {
+		s.Session = v.session
 		at, ok := known[s.Key]
 		switch {
 		case s.gone && ok:
@@ -296,6 +301,24 @@ func (t *taker) append(ctx context.Context, v *talk, fresh []conversation.Messag
 		id, t.last, fresh = result.ConversationID, result.ConversationID, fresh[n:]
 	}
 	return id, nil
+}
+
+// drop takes stored messages out of the context that another one says as well.
+func (t *taker) drop(ctx context.Context, v *talk, known map[string]conversation.KnownKey) error {
+	left := map[string][]string{}
+	for _, key := range v.twice {
+		if at, ok := known[key]; ok && at.SetAside == "" {
+			left[at.ConversationID] = append(left[at.ConversationID], key)
+		}
+	}
+	for id, keys := range left {
+		moved, err := t.e.SetBranch(ctx, conversation.BranchRequest{Conversation: id, Agent: t.r.Agent, Left: keys})
+		if err != nil {
+			return err
+		}
+		t.report.Moved += moved
+	}
+	return nil
 }
 
 // mark tells the engine which of the messages that were stored before the host withholds now.

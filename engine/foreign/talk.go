@@ -16,6 +16,8 @@ type talk struct {
 	summary *summary
 	// checkpoints of it; without their conversation.
 	checkpoints []Checkpoint
+	// twice are keys of rows that another one says as well, which may not have been there when they were stored.
+	twice []string
 	// judged: the host says of every message whether it is withheld.
 	judged bool
 }
