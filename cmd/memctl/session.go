@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/session"
 )
 

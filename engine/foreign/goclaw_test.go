@@ -61,7 +61,7 @@ func TestGoClawVersions(t *testing.T) {
 			if f.Host != foreign.GoClaw || f.Messages != 3 || f.Events != 1 || f.Read["messages"] != 3 || f.Read["sessions"] != 1 || f.Lines != 4 {
 				t.Errorf("%+v", f)
 			}
-			same(t, []string{"user goclaw:1_000001 which lock is open?", "assistant goclaw:1_000002 The east one.", "event: system goclaw:1_000003 "}, heard(t, e, "goclaw:primary"))
+			same(t, []string{"user goclaw:1_000001 which lock is open?", "assistant goclaw:1_000002 The east one.", "event: system goclaw:1_000003 tick"}, heard(t, e, "goclaw:primary"))
 			all, err := e.Messages(t.Context(), conversation.MessagesRequest{Conversation: "goclaw:primary"})
 			if err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func TestGoClawCompactions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var shown []string
-		for _, r := range rows(t, e, "SELECT coalesce(s.text, m.text) FROM main.context_items AS i LEFT JOIN main.messages AS m ON m.id = i.ref LEFT JOIN main.summaries AS s ON s.id = i.ref ORDER BY i.seq") {
+		for _, r := range rows(t, e, "SELECT coalesce(s.text, m.text) FROM main.context_items AS i LEFT JOIN main.messages AS m ON m.id = i.ref LEFT JOIN main.summaries AS s ON s.id = i.ref ORDER BY i.position") {
 			shown = append(shown, r[0])
 		}
 		if f := h.read(t, e); !f.Unchanged {

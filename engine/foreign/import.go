@@ -151,7 +151,8 @@ func (r Request) take(ctx context.Context, e *engine.Engine, d *database, known 
 		return fmt.Errorf("%w of %s: it is one of %s", session.ErrNotTranscript, r.Host, hosts[i].name)
 	}
 	report.Host, report.Read = hosts[i].name, d.read
-	t, err := newTaker(ctx, e, r, report)
+	known.Host = string(report.Host)
+	t, err := newTaker(ctx, e, r, known, report)
 	if err != nil {
 		return err
 	}

@@ -279,21 +279,21 @@ func (m *room) said(r row) {
 
 // filled puts the names of what a chat message speaks of in the place of its parameters, which are an object, or an empty list where there are none.
 func filled(text, parameters string) string {
-	var all map[string]struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
-		ID   string `json:"id"`
-	}
+	var all map[string]json.RawMessage
 	if json.Unmarshal([]byte(parameters), &all) != nil {
 		return text
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		p := all[name]
-		says := cmp.Or(p.Name, p.ID)
+		var of map[string]any
+		if json.Unmarshal(all[name], &of) != nil {
+			continue
+		}
+		word := func(key string) string { s, _ := of[key].(string); return s }
+		says := cmp.Or(word("name"), word("id"))
 		if says == "" {
 			continue
 		}
-		if p.Type == "user" || p.Type == "guest" || p.Type == "call" {
+		if kind := word("type"); kind == "user" || kind == "guest" || kind == "call" {
 			says = "@" + says
 		}
 		text = strings.ReplaceAll(text, "{"+name+"}", textOf(says))

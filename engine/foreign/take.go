@@ -30,15 +30,16 @@ type taker struct {
 	r      Request
 	report *session.FileReport
 	stored map[string][]conversation.Conversation // by session key
+	cursor conversation.Cursor                    // as it was: it moves when everything is stored
 	last   string                                 // the conversation that was written last
 }
 
-func newTaker(ctx context.Context, e *engine.Engine, r Request, report *session.FileReport) (*taker, error) {
+func newTaker(ctx context.Context, e *engine.Engine, r Request, cursor conversation.Cursor, report *session.FileReport) (*taker, error) {
 	all, err := e.Conversations(ctx, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	t := &taker{e: e, r: r, report: report, stored: map[string][]conversation.Conversation{}}
+	t := &taker{e: e, r: r, cursor: cursor, report: report, stored: map[string][]conversation.Conversation{}}
 	for _, c := range all {
 		t.stored[c.SessionKey] = append(t.stored[c.SessionKey], c)
 	}
@@ -280,7 +281,7 @@ func (t *taker) append(ctx context.Context, v *talk, fresh []conversation.Messag
 			}
 			n++
 		}
-		result, err := t.e.Append(ctx, conversation.AppendRequest{SessionKey: v.key, SessionID: v.session, Scope: t.r.Scope, Agent: t.r.Agent, Messages: fresh[:n]})
+		result, err := t.e.Append(ctx, conversation.AppendRequest{SessionKey: v.key, SessionID: v.session, Scope: t.r.Scope, Agent: t.r.Agent, Messages: fresh[:n], Cursor: &t.cursor})
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", v.key, err)
 		}

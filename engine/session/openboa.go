@@ -13,12 +13,12 @@ import (
 // the ledger of chat rooms, in which a message may be edited and redacted.
 type openBoa struct {
 	session   string
-	processed map[string]bool  // events, by their ids
-	events    map[int]string   // by entry: the event that it is
+	processed map[string]bool   // events, by their ids
+	events    map[int]string    // by entry: the event that it is
 	names     map[string]string // of participants of the chat, by id
-	chat      map[string][]int // by message of the ledger: its revisions, as entries
-	revision  map[int]int64    // by entry
-	redacted  map[string]bool  // messages of the ledger
+	chat      map[string][]int  // by message of the ledger: its revisions, as entries
+	revision  map[int]int64     // by entry
+	redacted  map[string]bool   // messages of the ledger
 }
 
 func newOpenBoa(path string) *openBoa {

@@ -65,11 +65,14 @@ func (b *openBoa) ledger(t *Transcript, e *entry, i int, kind string, raw []byte
 			break
 		}
 	}
-	chat := or(c.Chat, or(c.Room, text(b.session)))
-	if kind == "conversation.upserted" {
-		chat = or(c.Chat, or(c.ID, chat))
+	chat := or(c.Chat, c.Room)
+	switch {
+	case chat == "" && kind == "conversation.upserted":
+		chat = c.ID
+	case chat == "" && len(t.Threads) > 0: // it goes with what is around it
+		chat = text(t.Threads[e.thread].ID)
 	}
-	e.thread = t.thread(strings.TrimSpace(string(chat)))
+	e.thread = t.thread(strings.TrimSpace(string(or(chat, text(b.session)))))
 	v := &t.Threads[e.thread]
 	v.Key = "openboa:chat:" + v.ID
 	e.key, e.unique = v.Key+":"+t.hashed(kind, raw), true

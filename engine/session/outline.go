@@ -20,7 +20,7 @@ type entry struct {
 	id, parent         string // of hosts whose lines are a tree
 	key, twin          string
 	unique             bool
-	head               int // the index of the entry whose message this one belongs to: its own when it begins one
+	head               int      // the index of the entry whose message this one belongs to: its own when it begins one
 	pieces             int      // messages that it makes, when they are more than one
 	names              []string // their keys, where the host has its own for each
 	aside              conversation.SetAside

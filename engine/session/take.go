@@ -33,10 +33,10 @@ type taking struct {
 	batch  []conversation.Message // of one thread
 	thread int
 	bytes  int
-	offset int64 // of the end of the newest line in the batch
-	moved  bool  // the cursor is written
+	offset int64               // of the end of the newest line in the batch
+	moved  bool                // the cursor is written
 	marks  map[string]*marking // by conversation
-	gated  bool  // the engine's options keep the transcript's own thread out, and so all of it
+	gated  bool                // the engine's options keep the transcript's own thread out, and so all of it
 }
 
 // take stores what the last Read of a transcript found. Its cursor moves with the last batch; until then it stays where it was, so that

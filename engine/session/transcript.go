@@ -32,16 +32,16 @@ type Transcript struct {
 	// nameless: no line has said yet which session it is, so that it is too early to store any.
 	nameless bool
 	// refused says why the host's own reader would read nothing of the file; empty: it would.
-	refused  string
-	byTime   bool // what a Read brings is in the order of its times, not of its lines
-	entries  []*entry
-	unended  bool           // the newline of the last line is still to come
-	since    int            // the entry that the last Read began with
-	more     map[int][]int  // by the entry that a message begins in, the later ones that belong to it
-	left     []Change       // of the last Read
-	shown    []Change       // likewise: messages of earlier Reads that the host withholds now, or shows now
-	removed  []string       // likewise: keys of messages that the host redacted
-	seen     map[string]int // how often a line without an id of its own came
+	refused string
+	byTime  bool // what a Read brings is in the order of its times, not of its lines
+	entries []*entry
+	unended bool           // the newline of the last line is still to come
+	since   int            // the entry that the last Read began with
+	more    map[int][]int  // by the entry that a message begins in, the later ones that belong to it
+	left    []Change       // of the last Read
+	shown   []Change       // likewise: messages of earlier Reads that the host withholds now, or shows now
+	removed []string       // likewise: keys of messages that the host redacted
+	seen    map[string]int // how often a line without an id of its own came
 }
 
 // errUnreadable: a line is not what it was when it was read first.
