@@ -105,7 +105,7 @@ func (a *app) printSessionFile(f session.FileReport) {
 		a.printf("%s: %s\n", printable(f.Path), strings.Join(said, ", "))
 	}
 	for _, why := range slices.Sorted(maps.Keys(f.LeftOut)) {
-		a.note("%s: left out: %d %s", printable(f.Path), f.LeftOut[why], printable(why))
+		a.note("%s: left out: %s: %d", printable(f.Path), printable(why), f.LeftOut[why])
 	}
 	for _, s := range f.Skipped {
 		a.printf("%s:%d: skipped: %s\n", printable(f.Path), s.Line, printable(s.Reason))

@@ -251,3 +251,9 @@ func (d *database) distinct(ctx context.Context, table, column string) (all []st
 	}
 	return all, rows.Err()
 }
+
+// homeless counts the rows of a table of which a column says nothing.
+func (d *database) homeless(ctx context.Context, table, column string) (n int, err error) {
+	err = d.db.QueryRowContext(ctx, "SELECT count(*) FROM "+table+" WHERE "+column+" IS NULL OR trim("+column+") = ''").Scan(&n)
+	return n, err
+}

@@ -69,8 +69,8 @@ type Request struct {
 }
 
 // Import brings databases into conversations. One may be read as often as one likes: what is stored already stays as it is, only what is new is added, and
-// a database that did not change is not read. One that can't be read is reported, and the others go on. Errors: engine.ErrInvalid, those of the
-// engine's writing, and the context's.
+// a database that did not change is not read. One that can't be read is reported, and the others go on. Errors: engine.ErrInvalid,
+// engine.ErrClosed, engine.ErrReadOnly, engine.ErrCorrupt, and the context's; those of what one database says are in the report.
 func Import(ctx context.Context, e *engine.Engine, r Request) (*session.Report, error) {
 	if r.Host != "" && !slices.Contains(Hosts(), r.Host) {
 		return nil, fmt.Errorf("import databases: %w: host is %q; allowed: goclaw, istota, or none", engine.ErrInvalid, string(r.Host))

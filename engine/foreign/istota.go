@@ -27,11 +27,17 @@ func istotaTalks(ctx context.Context, d *database, report *session.FileReport, d
 			return err
 		}
 		for _, token := range some {
-			if strings.TrimSpace(token) == "" {
-				report.Leave(of[0]+" of no room", 1)
+			if strings.TrimSpace(token) != "" {
+				tokens[token] = true
 				continue
 			}
-			tokens[token] = true
+			n, err := d.homeless(ctx, of[0], of[1])
+			if err != nil {
+				return err
+			}
+			if of := of[0] + " of no room"; report.LeftOut[of] == 0 {
+				report.Leave(of, n)
+			}
 		}
 	}
 	for _, token := range slices.Sorted(maps.Keys(tokens)) {

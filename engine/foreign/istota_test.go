@@ -215,10 +215,10 @@ func TestIstotaTwice(t *testing.T) {
 // TestIstotaRooms: a room is a conversation; what is of no room is left out, and that is said.
 func TestIstotaRooms(t *testing.T) {
 	e, h := open(t), istota(t)
-	for i, room := range []any{"A", "B", nil, ""} {
+	for i, room := range []any{"A", "B", nil, "", " "} {
 		h.insert(t, "tasks", "id", i, "conversation_token", room, "status", "completed", "prompt", "p", "result", "r", "created_at", "never")
 	}
-	if f := h.read(t, e); f.Messages != 4 || f.Threads != 2 || f.LeftOut["tasks of no room"] == 0 {
+	if f := h.read(t, e); f.Messages != 4 || f.Threads != 2 || f.LeftOut["tasks of no room"] != 3 {
 		t.Errorf("%+v", f)
 	}
 	for _, room := range []string{"A", "B"} {

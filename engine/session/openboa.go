@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type openBoa struct {
 func newOpenBoa(path string) *openBoa {
 	session := stem(path)
 	if session == "events" {
-		session = lastMatch(rolloutID, path)
+		session = filepath.Base(filepath.Dir(path))
 	}
 	return &openBoa{session: session, processed: map[string]bool{}, events: map[int]string{}, names: map[string]string{}, chat: map[string][]int{},
 		revision: map[int]int64{}, redacted: map[string]bool{}}
