@@ -187,6 +187,12 @@ func (r Request) open(ctx context.Context, path string) (d *database, close func
 	if err != nil {
 		return nil, nil, errors.Join(err, close())
 	}
+	if r.Extension == "" { // which opens the copy again and again
+		if rows, err := d.db.QueryContext(ctx, "SELECT count(*) FROM sqlite_master"); err == nil { // every file is open now
+			_ = rows.Close()
+		}
+		_ = os.RemoveAll(folder) // so that nothing is left of it, whatever becomes of the program; where an open file can't go, close removes it
+	}
 	return d, close, nil
 }
 
