@@ -1,13 +1,13 @@
 package foreign
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
@@ -110,8 +110,9 @@ func Import(ctx context.Context, e *engine.Engine, r Request) (*session.Report, 
 	}
 	for i := range report.Files {
 		for _, c := range cursors {
-			if c.Path == report.Files[i].Path {
-				report.Files[i].IngestedAt = c.IngestedAt
+			f := &report.Files[i]
+			if strings.HasPrefix(c.Path, cursorPath(f.Path, "")) && c.IngestedAt.After(f.IngestedAt) {
+				f.IngestedAt = c.IngestedAt
 			}
 		}
 	}
@@ -151,8 +152,7 @@ func (r Request) take(ctx context.Context, e *engine.Engine, d *database, known 
 		return fmt.Errorf("%w of %s: it is one of %s", session.ErrNotTranscript, r.Host, hosts[i].name)
 	}
 	report.Host, report.Read = hosts[i].name, d.read
-	known.Host = string(report.Host)
-	t, err := newTaker(ctx, e, r, known, report)
+	t, err := newTaker(ctx, e, r, known.Path, report)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (r Request) take(ctx context.Context, e *engine.Engine, d *database, known 
 		rows += int64(n)
 	}
 	report.Lines = rows
-	return e.SetCursor(ctx, conversation.Cursor{Path: known.Path, Host: string(report.Host), ConversationID: cmp.Or(t.last, known.ConversationID), FileID: now.all, Bytes: now.size, Lines: rows})
+	return e.SetCursor(ctx, conversation.Cursor{Path: known.Path, Host: string(report.Host), FileID: now.all, Bytes: now.size, Lines: rows})
 }
 
 // damage says why a file that begins as a database is none, where that can be told.

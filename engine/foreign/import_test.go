@@ -252,3 +252,19 @@ func TestExtension(t *testing.T) {
 		}
 	}
 }
+
+// TestPurged: what was read stays read, also when its conversation was removed since; what comes later begins another one.
+func TestPurged(t *testing.T) {
+	e, h := open(t), goClaw(t, 6)
+	h.says(t, "1", 0, "user", "to be removed")
+	h.insert(t, "compactions", "id", "k", "session_key", "primary", "timestamp", began+1, "summary", "of what is removed", "first_kept_entry_id", "1")
+	h.read(t, e)
+	if _, err := e.PurgeConversation(t.Context(), "goclaw:primary", ""); err != nil {
+		t.Fatal(err)
+	}
+	h.says(t, "2", 60, "user", "later")
+	if f := h.read(t, e); f.Messages != 1 || f.LeftOut["rows of a conversation that was purged"] != 2 || f.IngestedAt.IsZero() {
+		t.Errorf("%+v", f)
+	}
+	same(t, []string{"user goclaw:2 later"}, heard(t, e, "goclaw:primary"))
+}

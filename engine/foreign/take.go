@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/compact"
@@ -27,25 +28,52 @@ type taker struct {
 	r      Request
 	report *session.FileReport
 	stored map[string][]conversation.Conversation // by session key
-	cursor conversation.Cursor                    // as it was: it moves when everything is stored
-	last   string                                 // the conversation that was written last
+	path   string
+	until  map[string]time.Time // by the path of a talk's cursor: how far the talk was read
 }
 
-func newTaker(ctx context.Context, e *engine.Engine, r Request, cursor conversation.Cursor, report *session.FileReport) (*taker, error) {
+func newTaker(ctx context.Context, e *engine.Engine, r Request, path string, report *session.FileReport) (*taker, error) {
 	all, err := e.Conversations(ctx, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	t := &taker{e: e, r: r, cursor: cursor, report: report, stored: map[string][]conversation.Conversation{}}
+	t := &taker{e: e, r: r, path: path, report: report, stored: map[string][]conversation.Conversation{}, until: map[string]time.Time{}}
 	for _, c := range all {
 		t.stored[c.SessionKey] = append(t.stored[c.SessionKey], c)
 	}
-	return t, nil
+	cursors, err := e.Cursors(ctx)
+	for _, c := range cursors {
+		t.until[c.Path] = time.UnixMicro(c.Bytes).UTC()
+	}
+	return t, err
+}
+
+// cursorPath is that of the cursor of one talk. Its number is the time of the newest message that was read, in microseconds since 1970.
+func cursorPath(database, talk string) string { return database + "#" + talk }
+
+// purged leaves out what was read of a talk before its conversation was removed: that stays read.
+func (t *taker) purged(v *talk) {
+	until, read := t.until[cursorPath(t.path, v.key)]
+	if !read || len(t.stored[v.key]) > 0 {
+		return
+	}
+	v.said = slices.DeleteFunc(v.said, func(s said) bool {
+		old := !s.SaidAt.After(until)
+		if old {
+			t.leave("rows of a conversation that was purged")
+		}
+		return old
+	})
+	v.checkpoints = slices.DeleteFunc(v.checkpoints, func(c Checkpoint) bool { return !c.At.After(until) })
+	if v.summary != nil && !v.summary.at.After(until) {
+		v.summary = nil
+	}
 }
 
 // take stores what is new in a talk.
 func (t *taker) take(ctx context.Context, v *talk) error {
 	t.report.Threads++
+	t.purged(v)
 	known, err := t.known(ctx, v)
 	if err != nil {
 		return err
@@ -194,7 +222,11 @@ func (t *taker) append(ctx context.Context, v *talk, fresh []conversation.Messag
 			}
 			n++
 		}
-		result, err := t.e.Append(ctx, conversation.AppendRequest{SessionKey: v.key, SessionID: v.session, Scope: t.r.Scope, Agent: t.r.Agent, Messages: fresh[:n], Cursor: &t.cursor})
+		cursor := conversation.Cursor{Path: cursorPath(t.path, v.key), Host: string(t.report.Host), Lines: int64(len(v.said)), Bytes: max(0, t.until[cursorPath(t.path, v.key)].UnixMicro())}
+		for _, m := range fresh[:n] {
+			cursor.Bytes = max(cursor.Bytes, m.SaidAt.UnixMicro())
+		}
+		result, err := t.e.Append(ctx, conversation.AppendRequest{SessionKey: v.key, SessionID: v.session, Scope: t.r.Scope, Agent: t.r.Agent, Messages: fresh[:n], Cursor: &cursor})
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", v.key, err)
 		}
@@ -212,7 +244,7 @@ func (t *taker) append(ctx context.Context, v *talk, fresh []conversation.Messag
 		t.report.Events += min(events, result.Added)
 		t.report.Known += n - result.Added
 		t.warn(result.VectorErr)
-		id, t.last, fresh = result.ConversationID, result.ConversationID, fresh[n:]
+		id, fresh = result.ConversationID, fresh[n:]
 	}
 	return id, nil
 }
