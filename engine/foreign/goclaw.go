@@ -103,23 +103,15 @@ func (g *goClaw) message(r row) {
 	content := r.values["content"]
 	switch role := r.of("role"); role {
 	case "tool_use":
-		call := conversation.Block{Type: conversation.ToolCallBlock, CallID: cmp.Or(r.of("tool_call_id"), id), Tool: r.of("tool_name"), Input: cmp.Or(r.of("tool_input"), "{}"), Key: key}
-		if g.open >= 0 {
-			call.Raw = s.Raw
-			to := &g.talk.said[g.open]
-			if slices.ContainsFunc(to.Blocks, func(b conversation.Block) bool { return b.Type == call.Type && b.CallID == call.CallID }) {
-				g.keys[id] = to.Key
-				return
-			}
-			to.Blocks = append(to.blocks(), call)
-			g.keys[id] = to.Key
-			return
-		}
-		call.Key, s.Role = "", "assistant"
+		call := conversation.Block{Type: conversation.ToolCallBlock, CallID: cmp.Or(r.of("tool_call_id"), id), Tool: r.of("tool_name"), Input: cmp.Or(r.of("tool_input"), "{}")}
 		if strings.TrimSpace(content) != "" {
 			s.Blocks = append(s.Blocks, conversation.Block{Type: conversation.TextBlock, Text: content})
 		}
-		s.Blocks = append(s.Blocks, call)
+		if s.Blocks = append(s.Blocks, call); g.open >= 0 {
+			g.join(&g.talk.said[g.open], &s, id)
+			return
+		}
+		s.Role = "assistant"
 		g.open = len(g.talk.said)
 	case "tool_result":
 		g.open = -1
@@ -149,6 +141,25 @@ func (g *goClaw) message(r row) {
 	}
 	g.keys[id] = key
 	g.talk.said = append(g.talk.said, s)
+}
+
+// join adds a row of a call to the answer that it belongs to. Its blocks have keys, so that they can be added when the answer is stored already.
+func (g *goClaw) join(to, s *said, id string) {
+	g.keys[id] = to.Key
+	call := s.Blocks[len(s.Blocks)-1].CallID
+	if slices.ContainsFunc(to.Blocks, func(b conversation.Block) bool {
+		return b.Type == conversation.ToolCallBlock && b.CallID == call
+	}) {
+		return
+	}
+	for n := range s.Blocks {
+		s.Blocks[n].Key = revision(s.Key, n)
+	}
+	s.Blocks[0].Raw = s.Raw
+	to.Blocks = append(to.blocks(), s.Blocks...)
+	if s.Usage != nil {
+		to.Usage = s.Usage
+	}
 }
 
 // blocks are those of a message, also of one that is only a text.

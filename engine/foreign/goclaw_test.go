@@ -90,15 +90,15 @@ func TestGoClawTools(t *testing.T) {
 	h.says(t, "2", 1, "assistant", "Reading.")
 	h.says(t, "3", 1, "tool_use", "", "tool_call_id", "c1", "tool_name", "read", "tool_input", `{"path":"a"}`)
 	h.read(t, e)
-	h.says(t, "4", 1, "tool_use", "", "tool_call_id", "c2", "tool_name", "read", "tool_input", `{"path":"b"}`)
+	h.says(t, "4", 1, "tool_use", "And the other.", "thinking", "both are wanted", "tool_call_id", "c2", "tool_name", "read", "tool_input", `{"path":"b"}`)
 	h.says(t, "5", 2, "tool_result", "", "tool_call_id", "c1", "tool_name", "read", "tool_result", "body of a")
 	h.says(t, "6", 2, "tool_result", "", "tool_call_id", "c2", "tool_name", "read", "tool_result", "no such file", "tool_is_error", 1)
 	h.says(t, "7", 3, "tool_use", "", "tool_call_id", "c3", "tool_name", "list", "tool_input", `{}`)
 	h.says(t, "8", 4, "assistant", "Done.")
-	if f := h.read(t, e); f.Parts != 1 || f.Messages != 4 || f.Known != 2 {
+	if f := h.read(t, e); f.Parts != 3 || f.Messages != 4 || f.Known != 2 {
 		t.Errorf("%+v", f)
 	}
-	want := [][]string{{"goclaw:2", "text", "", ""}, {"goclaw:2", "tool_call", "c1", "false"}, {"goclaw:2", "tool_call", "c2", "false"}, {"goclaw:5", "tool_result", "c1", "false"},
+	want := [][]string{{"goclaw:2", "text", "", ""}, {"goclaw:2", "tool_call", "c1", "false"}, {"goclaw:2", "thinking", "", "false"}, {"goclaw:2", "text", "", ""}, {"goclaw:2", "tool_call", "c2", "false"}, {"goclaw:5", "tool_result", "c1", "false"},
 		{"goclaw:6", "tool_result", "c2", "true"}, {"goclaw:7", "tool_call", "c3", "false"}}
 	same(t, want, rows(t, e, `SELECT m.caller_key, p.type, coalesce(p.call_id, ''), CASE WHEN p.type = 'text' THEN '' ELSE coalesce(p.is_error, false)::VARCHAR END
 		FROM main.parts AS p JOIN main.messages AS m ON m.id = p.message_id ORDER BY m.seq, p.ordinal`))
