@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,5 +172,5 @@ func (u *unit) kind() string {
 // drop leaves a unit out.
 func (u *unit) drop(reason string) { u.kept, u.reason = false, reason }
 
-// name is the same in every copy of a conversation.
-func name(m *conversation.Message) string { return cmp.Or(m.Key, fmt.Sprintf("#%d", m.Seq)) }
+// name is the same in every copy of a conversation: an import gives new ids, and keys to what has none.
+func name(m *conversation.Message) string { return fmt.Sprintf("#%d", m.Seq) }

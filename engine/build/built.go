@@ -44,7 +44,7 @@ type Section struct {
 type Item struct {
 	Section string `json:"section"`
 	Kind    string `json:"kind"` // message, tool, summary, memory, excerpt, text, state, focus, status, quote, input or pressure
-	// Name is the same in every copy of the conversation: the key of a message, or # and its seq; of a summary the messages that it stands for.
+	// Name is the same in every copy of the conversation: of a message # and its seq, of a summary the messages that it stands for.
 	Name   string `json:"name"`
 	ID     string `json:"id,omitempty"` // of the message, summary or memory
 	Seq    int    `json:"seq,omitempty"`
