@@ -136,7 +136,9 @@ func TestToolsWhole(t *testing.T) {
 	if got := seqs(b); got != "2 3 4 5" {
 		t.Errorf("messages %s, want the call too", got)
 	}
-	b = built(t, e, build.Request{Custom: whole(func(p *build.Preset) { p.Budget.Max, p.Budget.Reduce = 120, []string{build.ReduceTools, build.ReduceHistory} })})
+	b = built(t, e, build.Request{Custom: whole(func(p *build.Preset) {
+		p.Budget.Max, p.Budget.Reduce = 120, []string{build.ReduceTools, build.ReduceHistory}
+	})})
 	if got := seqs(b); got != "2 3 4 5" || b.Counts.Cost > 120 || len(b.Trim.Cut) != 1 {
 		t.Errorf("messages %s, cost %d, %+v", got, b.Counts.Cost, b.Trim)
 	}

@@ -321,3 +321,9 @@ func (p Preset) withDefaults(o setup.Options) Preset {
 	}
 	return p
 }
+
+// Effective gives a preset with every value that holds, or says what is wrong with it. Errors: ErrInvalid.
+func (p Preset) Effective(o setup.Options) (Preset, error) {
+	p = p.clone().withDefaults(o.WithDefaults())
+	return p, p.validate()
+}
