@@ -100,20 +100,37 @@ func (am *Assembler) Assemble(ctx context.Context, r Request) (*Assembled, error
 	if err != nil {
 		return nil, fmt.Errorf("assemble: %w", err)
 	}
-	err = am.file.Read(ctx, "assemble", func(c *duck.Conn) error {
-		if known, err := a.find(ctx, c); err != nil || !known {
-			return err
-		}
-		if err := a.gather(ctx, c); err != nil {
-			return err
-		}
-		a.choose()
-		return a.loadImages(ctx, c)
-	})
+	err = am.file.Read(ctx, "assemble", func(c *duck.Conn) error { return a.read(ctx, c) })
 	if err != nil {
 		return nil, err
 	}
 	return a.render(), nil
+}
+
+// Within is Assemble for who has found the conversation, in their transaction.
+func (am *Assembler) Within(ctx context.Context, c *duck.Conn, v *conversation.Conversation, r Request) (*Assembled, error) {
+	r.Conversation = v.ID
+	a, err := am.assembly(r)
+	if err != nil {
+		return nil, err
+	}
+	a.conversation = v
+	if err := a.read(ctx, c); err != nil {
+		return nil, err
+	}
+	return a.render(), nil
+}
+
+// read finds, gathers and chooses.
+func (a *assembly) read(ctx context.Context, c *duck.Conn) error {
+	if known, err := a.find(ctx, c); err != nil || !known {
+		return err
+	}
+	if err := a.gather(ctx, c); err != nil {
+		return err
+	}
+	a.choose()
+	return a.loadImages(ctx, c)
 }
 
 // assembly is one Assemble on its way: found, gathered, chosen, rendered.

@@ -25,7 +25,9 @@ type contextSpan struct {
 
 // find reads the conversation and what its context holds. known is false when the host's live messages are to be shown instead.
 func (a *assembly) find(ctx context.Context, c *duck.Conn) (known bool, err error) {
-	a.conversation, err = a.assembler.conversations.Readable(ctx, c, a.request.Conversation, a.request.Agent)
+	if a.conversation == nil {
+		a.conversation, err = a.assembler.conversations.Readable(ctx, c, a.request.Conversation, a.request.Agent)
+	}
 	if errors.Is(err, fault.ErrNotFound) && a.request.Live != nil {
 		a.live = true
 		return false, nil

@@ -33,10 +33,12 @@ func (g *building) load(ctx context.Context) error {
 		if seen, err = g.find(ctx, c, g.request.Cursor); err != nil {
 			return err
 		}
+		from := g.loadContext
 		if g.preset.Window.From == FromMessages {
-			if err := g.loadMessages(ctx, c, seen); err != nil {
-				return err
-			}
+			from = func(ctx context.Context, c *duck.Conn) error { return g.loadMessages(ctx, c, seen) }
+		}
+		if err := from(ctx, c); err != nil {
+			return err
 		}
 		if answered, err = g.loadNamed(ctx, c, asked); err != nil {
 			return err
@@ -48,11 +50,6 @@ func (g *building) load(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
-	}
-	if g.preset.Window.From == FromContext {
-		if err := g.loadContext(ctx); err != nil {
-			return err
-		}
 	}
 	g.rows = slices.DeleteFunc(g.rows, func(r *row) bool { return asked > 0 && r.message.Seq == asked })
 	if answered > 0 {
@@ -251,14 +248,14 @@ func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 }
 
 // loadContext has assemble choose from the context. What it gives are the rows, all of which are shown as far as this budget lets them.
-func (g *building) loadContext(ctx context.Context) error {
+func (g *building) loadContext(ctx context.Context, c *duck.Conn) error {
 	p := &g.preset
-	r := assemble.Request{Conversation: g.conversation.ID, Agent: g.request.Agent, Budget: most, PromptAware: g.request.Prompt != "", Prompt: g.request.Prompt,
+	r := assemble.Request{Agent: g.request.Agent, Budget: most, PromptAware: g.request.Prompt != "", Prompt: g.request.Prompt,
 		TailCount: p.Window.TailCount, TailTokens: p.Window.TailTokens, Timezone: p.Timezone, Until: g.built.Until}
 	if p.Budget.Of == OfHistory && p.Budget.Max > 0 && p.Budget.Trim == string(window.ContiguousSuffix) {
 		r.Budget = p.Budget.Max - p.Budget.Reserve
 	}
-	a, err := g.builder.assembler.Assemble(ctx, r)
+	a, err := g.builder.assembler.Within(ctx, c, g.conversation, r)
 	if err != nil {
 		return err
 	}
