@@ -119,7 +119,11 @@ func (g *building) run(ctx context.Context) (Stage, error) {
 	}
 	g.fit()
 	if g.built.OverBudget && g.request.Strict {
-		return StageBudget, fmt.Errorf("%w: what must be shown costs %d, the budget is %d", fault.ErrBudget, g.built.Counts.Cost, g.built.Counts.Budget)
+		used := g.total()
+		if g.preset.Budget.Of == OfHistory {
+			used = g.sum(History)
+		}
+		return StageBudget, fmt.Errorf("%w: what must be shown costs %d, the budget is %d", fault.ErrBudget, used, g.room())
 	}
 	g.render()
 	if err := g.seal(); err != nil {
