@@ -94,6 +94,7 @@ type building struct {
 	answers *row // what the request answers
 	alone   bool // and nothing else is shown
 	input   string
+	used    int // tokens that the provider counted; 0: nobody knows
 	summary *Item
 	system  string             // of a context: how a model expands summaries
 	shown   []*row             // of the history, in the order that it is shown in

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/build"
+	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
 )
@@ -110,4 +111,9 @@ func item(t testing.TB, b *build.Built, section, name string) build.Item {
 	}
 	t.Fatalf("no item %s in %s: %+v", name, section, b.Items)
 	return build.Item{}
+}
+
+// compactRequest has the older part of c summarised.
+func compactRequest() compact.Request {
+	return compact.Request{Conversation: "c", Budget: 8000, Force: true}
 }

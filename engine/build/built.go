@@ -28,7 +28,7 @@ type Built struct {
 	Until      int        `json:"until"` // seq of the newest message that took part
 	BuiltAt    time.Time  `json:"built_at"`
 	Config     Preset     `json:"config"` // that held
-	// SystemText is for the system prompt: all sections but history, quote and input, and but summaries, which are messages.
+	// SystemText is for the system prompt: all sections but history, tools, quote and input, and but summaries, which are messages.
 	SystemText string                      `json:"system"`
 	Messages   []assemble.AssembledMessage `json:"messages"` // in an order that models accept, the input last
 }

@@ -131,12 +131,7 @@ func (g *building) addFile(f File, n int) {
 
 // status is a line of how full the model's window is: as the provider counted, or else as this context is estimated.
 func (g *building) status() string {
-	used, whose := g.request.Used, "counted"
-	for i := len(g.rows) - 1; i >= 0 && used == 0; i-- {
-		if u := g.rows[i].message.Usage; u != nil {
-			used = cmp.Or(u.Total, u.Input+u.Output+u.CacheRead+u.CacheWrite)
-		}
-	}
+	used, whose := g.used, "counted"
 	if used == 0 {
 		whose = "estimated"
 		for _, r := range g.rows {

@@ -75,7 +75,7 @@ func (g *building) fitAll(room int) {
 			for _, it := range g.parts[section] {
 				if it.Kind == "summary" && it.Kept && over() {
 					left := it.Cost - (g.total() - room)
-					it.Text = longest(it.Text, func(s string) bool { return s == "" || g.cost(s) <= left })
+					it.Text = shorterSummary(it.Text, func(s string) bool { return g.cost(s) <= left })
 					it.Cost = g.cost(it.Text)
 					g.cut(it)
 					if it.Text == "" {
@@ -316,6 +316,26 @@ func (g *building) weigh() {
 		s.Level = "moderate"
 	}
 	g.built.Pressure = s
+}
+
+// shorterSummary takes away the end of what a summary says, so that its element fits; where nothing of it would be left, the whole.
+func shorterSummary(text string, fits func(string) bool) string {
+	open := strings.Index(text, ">\n") + len(">\n")
+	if i := strings.Index(text, "<content>\n"); i >= 0 {
+		open = i + len("<content>\n")
+	}
+	end := strings.LastIndex(text, "\n</summary>")
+	if i := strings.LastIndex(text, "\n  </content>"); i >= 0 {
+		end = i
+	}
+	if end <= open {
+		return ""
+	}
+	said := longest(text[open:end], func(s string) bool { return s == "" || fits(text[:open]+s+text[end:]) })
+	if strings.TrimSpace(said) == "" {
+		return ""
+	}
+	return text[:open] + said + text[end:]
 }
 
 // longest is the longest beginning of a text that fits; that of nothing does.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -44,7 +47,12 @@ func (g *building) load(ctx context.Context) error {
 			return err
 		}
 		if g.preset.Summary {
-			return g.loadSummary(ctx, c)
+			if err := g.loadSummary(ctx, c); err != nil {
+				return err
+			}
+		}
+		if g.used = g.request.Used; g.preset.Status && g.used == 0 {
+			return g.loadUsage(ctx, c)
 		}
 		return nil
 	})
@@ -242,9 +250,25 @@ func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 	var first, last int
 	found, err := c.One(ctx, "build_summary", []any{&id, &text, &first, &last}, sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until)))
 	if found && err == nil {
-		g.summary = summaryItem(id, text, first, last)
+		g.summary = summaryItem(id, assemble.Untrusted("summary", text), first, last)
 	}
 	return err
+}
+
+// loadUsage reads what the provider counted for the newest answer of which it is known, if that is not long ago.
+func (g *building) loadUsage(ctx context.Context, c *duck.Conn) error {
+	const near = 200 // messages
+	var text string
+	found, err := c.One(ctx, "build_usage", []any{&text}, sql.Named("conversation_id", g.conversation.ID), sql.Named("from", int32(g.built.Until-near)), sql.Named("to", int32(g.built.Until)))
+	if !found || err != nil {
+		return err
+	}
+	var u conversation.Usage
+	if err := json.Unmarshal([]byte(text), &u); err != nil {
+		return fmt.Errorf("%w: usage in conversation %s: %w", fault.ErrCorrupt, g.conversation.ID, err)
+	}
+	g.used = cmp.Or(u.Total, u.Input+u.Output+u.CacheRead+u.CacheWrite)
+	return nil
 }
 
 // loadContext has assemble choose from the context. What it gives are the rows, all of which are shown as far as this budget lets them.

@@ -82,7 +82,7 @@ func TestOpenboaPromise2(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"history": "user:conversation: u1\nassistant:conversation: a1\nuser:conversation: u2\nassistant:conversation: a2\nuser:conversation: u3\nassistant:conversation: a3",
-		"state":   "last run: done\nThey spoke of u1.", "memory": "- notes/cranes.md, line 4", "tools": "assistant:runtime_note: find", "input": "Where does the gantry crane stand?"} {
+		"state":   "last run: done\n<summary trust=\"untrusted\">\nThey spoke of u1.\n</summary>", "memory": "- notes/cranes.md, line 4", "tools": "assistant:runtime_note: find", "input": "Where does the gantry crane stand?"} {
 		if got := section(b, name); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -161,7 +161,7 @@ func TestOpenboaPromise4(t *testing.T) {
 		if b.Counts.Cost > budget != b.OverBudget {
 			t.Fatalf("budget %d: costs %d, over %v", budget, b.Counts.Cost, b.OverBudget)
 		}
-		if tools == "" && history != "" || state != "s\nThey spoke of u1." && tools != "" {
+		if tools == "" && history != "" || !strings.Contains(state, "They spoke of u1.\n</summary>") && tools != "" {
 			t.Fatalf("budget %d: out of order:\n%s", budget, b.Text())
 		}
 		if budget < total && !b.Trim.Trimmed {

@@ -34,7 +34,7 @@ func (g *building) render() {
 			continue
 		}
 		g.built.Sections = append(g.built.Sections, s)
-		if s.Text != "" && !slices.Contains([]string{SummarySection, History, Quote, Input}, section) {
+		if s.Text != "" && !slices.Contains([]string{SummarySection, History, ToolSection, Quote, Input}, section) {
 			system = append(system, "## "+section+"\n"+s.Text)
 		}
 	}
@@ -64,6 +64,11 @@ func (g *building) messages() []assemble.AssembledMessage {
 	}
 	messages := assemble.Show(all, tail, g.zone)
 	input := &conversation.Message{Role: window.User, Text: g.input}
+	for _, s := range g.built.Sections {
+		if s.Name == ToolSection && s.Text != "" { // what tools gave is no word of the system's
+			input.Text = assemble.Untrusted("tools", s.Text) + "\n\n" + input.Text
+		}
+	}
 	for _, it := range g.parts[Quote] {
 		if it.Kept && it.Text != "" {
 			input.Text = "In answer to: " + it.Text + "\n\n" + input.Text

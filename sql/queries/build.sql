@@ -29,6 +29,13 @@ WHERE i.conversation_id = $conversation_id AND i.kind = 'summary' AND i.position
 ORDER BY i.position DESC
 LIMIT 1;
 
+-- name: build_usage
+-- What the provider counted for the newest of some messages.
+SELECT usage::VARCHAR FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND usage IS NOT NULL
+ORDER BY seq DESC
+LIMIT 1;
+
 -- name: build_sources
 -- The messages that memories were made from.
 SELECT memory_id, source FROM memory_sources WHERE kind = 'message' AND list_contains($ids::VARCHAR[], memory_id);
