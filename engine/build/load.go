@@ -244,11 +244,19 @@ func (g *building) loadNamed(ctx context.Context, c *duck.Conn, asked int) (answ
 	return answered, nil
 }
 
-// loadSummary reads the newest summary of the context.
+// loadSummary reads the newest summary of the context, or in a replay the one that was shown, if any.
 func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 	var id, text string
 	var first, last int
-	found, err := c.One(ctx, "build_summary", []any{&id, &text, &first, &last}, sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until)))
+	query, of := "build_summary", []any{sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until))}
+	if g.replay != nil {
+		i := slices.IndexFunc(g.replay.Items, func(it SnapshotItem) bool { return it.Kind == "summary" })
+		if i < 0 {
+			return nil
+		}
+		query, of = "build_summary_of", []any{sql.Named("id", g.replay.Items[i].ID)}
+	}
+	found, err := c.One(ctx, query, []any{&id, &text, &first, &last}, of...)
 	if found && err == nil {
 		g.summary = summaryItem(id, assemble.Untrusted("summary", text), first, last)
 	}

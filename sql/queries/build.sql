@@ -29,6 +29,10 @@ WHERE i.conversation_id = $conversation_id AND i.kind = 'summary' AND i.position
 ORDER BY i.position DESC
 LIMIT 1;
 
+-- name: build_summary_of
+-- A summary by its id.
+SELECT id, text, first_seq, last_seq FROM summaries WHERE id = $id;
+
 -- name: build_usage
 -- What the provider counted for the newest of some messages.
 SELECT usage::VARCHAR FROM messages
