@@ -46,11 +46,8 @@ const (
 	Startup Mode = "startup"
 )
 
-// Modes lists them all.
-func Modes() []Mode { return []Mode{Sweep, Under, Leaf, Preflight, Startup} }
-
-// modes are those that a policy has.
-func (p Policy) modes() []Mode {
+// Modes are those that a policy has.
+func (p Policy) Modes() []Mode {
 	if p == Rolling {
 		return []Mode{Sweep, Preflight, Startup}
 	}
@@ -85,7 +82,7 @@ func (r *Request) validate(o setup.Conversation) error {
 	if err := fault.Member("policy", r.Policy, Policies()); err != nil {
 		return err
 	}
-	if err := cmp.Or(conversation.Reference{Name: r.Conversation, Key: r.SessionKey, Session: r.SessionID}.Validate(), fault.Member("mode", r.Mode, r.Policy.modes()),
+	if err := cmp.Or(conversation.Reference{Name: r.Conversation, Key: r.SessionKey, Session: r.SessionID}.Validate(), fault.Member("mode", r.Mode, r.Policy.Modes()),
 		fault.CheckText("instructions", r.Instructions)); err != nil {
 		return err
 	}

@@ -1,1 +1,2 @@
--- Nothing: the number is another branch's.
+-- Nothing: the number is of another change.
+SELECT 1;

@@ -166,9 +166,9 @@ JOIN terms AS t USING (term_no)
 JOIN said AS s USING (term_no);
 
 -- name: compaction_from
--- The first message of a context before a position, or where the last compaction of the conversation ended, if that is before it.
+-- The first message of a context before a position, or where compaction by the policy rolling ended, if that is before it.
 SELECT least($before::INTEGER, coalesce((SELECT min(position) FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message'), $before::INTEGER),
-    (SELECT first_kept_seq FROM compactions WHERE conversation_id = $conversation_id ORDER BY finished_at DESC, id DESC LIMIT 1));
+    (SELECT max(first_kept_seq) FROM compactions WHERE conversation_id = $conversation_id));
 
 -- name: compaction_pending
 -- Which messages summaries do not tell of: ranges of seqs, without their ends, the oldest first.
@@ -189,4 +189,4 @@ UPDATE compactions SET retry_from = NULL, carried = NULL WHERE summary_id = $sum
 -- name: compactions_owe_all
 -- The last compaction that made a summary owes all of it: what was told of it is gone.
 UPDATE compactions SET retry_from = $from::INTEGER, carried = NULL
-WHERE policy = 'rolling' AND id = (SELECT max(id) FROM compactions WHERE summary_id = $summary_id AND policy = 'rolling');
+WHERE policy = 'rolling' AND id = (SELECT arg_max(id, first_kept_seq) FROM compactions WHERE summary_id = $summary_id AND policy = 'rolling');
