@@ -23,7 +23,7 @@ away stays findable. A transcript can be read as often as one likes: nothing is 
   memctl session watch ~/.codex/sessions
   memctl session list`,
 	}
-	cmd.AddCommand(newSessionImportCommand(a), newSessionWatchCommand(a), newSessionListCommand(a))
+	cmd.AddCommand(newSessionImportCommand(a), newSessionWatchCommand(a), newSessionListCommand(a), newSessionRetryCommand(a), newSessionFlushCommand(a))
 	return cmd
 }
 

@@ -103,10 +103,12 @@ func (cs *Checkpoints) make(ctx context.Context, r Request, ifDue bool) (m *Made
 		if v, err = cs.talk.Writable(ctx, c, r.of(), r.Agent); err != nil {
 			return err
 		}
-		if k, m.Reason, err = cs.due(ctx, c, v, r, ifDue); err != nil || k == nil {
+		if m.Tokens, err = conversation.Fullness(ctx, c, v, r.Live); err != nil {
 			return err
 		}
-		m.Tokens = k.TokensAt
+		if k, m.Reason, err = cs.due(ctx, c, v, r, m.Tokens, ifDue); err != nil || k == nil {
+			return err
+		}
 		in, err = materialOf(ctx, c, v)
 		return err
 	})
@@ -144,15 +146,12 @@ func (cs *Checkpoints) make(ctx context.Context, r Request, ifDue bool) (m *Made
 }
 
 // due gives a checkpoint with what it will say of the conversation's size, and why it is made; nil: it is not.
-func (cs *Checkpoints) due(ctx context.Context, c *duck.Conn, v *conversation.Conversation, r Request, ifDue bool) (k *Checkpoint, why string, err error) {
+func (cs *Checkpoints) due(ctx context.Context, c *duck.Conn, v *conversation.Conversation, r Request, tokens int, ifDue bool) (k *Checkpoint, why string, err error) {
 	last, err := Latest(ctx, c, v.ID)
 	if err != nil {
 		return nil, "", err
 	}
-	k = &Checkpoint{ConversationID: v.ID, UpTo: v.NextSeq - 1, Cycle: v.Compactions, MessagesAt: v.Messages}
-	if k.TokensAt, err = conversation.Fullness(ctx, c, v, r.Live); err != nil {
-		return nil, "", err
-	}
+	k = &Checkpoint{ConversationID: v.ID, UpTo: v.NextSeq - 1, TokensAt: tokens, Cycle: v.Compactions, MessagesAt: v.Messages}
 	since, covered := 0, 0
 	if last != nil {
 		since = last.UpTo
