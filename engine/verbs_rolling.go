@@ -50,4 +50,6 @@ func (e *Engine) RetryPending(ctx context.Context) (n int, err error) {
 }
 
 // FailingModels lists the models that failed when they were last asked for a summary or a checkpoint.
-func (e *Engine) FailingModels(ctx context.Context) ([]chain.State, error) { return e.models.Failing(ctx) }
+func (e *Engine) FailingModels(ctx context.Context) ([]chain.State, error) {
+	return e.models.Failing(ctx)
+}

@@ -78,6 +78,9 @@ func newCheckpointListCommand(a *app) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeArgs(a.conversations, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notZero(cmd, "limit"); err != nil {
+				return err
+			}
 			r.Conversation, r.Agent = args[0], a.agent
 			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
 				all, err := e.Checkpoints(cmd.Context(), r)
@@ -99,7 +102,7 @@ func newCheckpointListCommand(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&r.Limit, "limit", r.Limit, "how many at most")
+	cmd.Flags().IntVar(&r.Limit, "limit", r.Limit, "at most so many, 1 to 10000")
 	return cmd
 }
 

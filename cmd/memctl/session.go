@@ -120,6 +120,9 @@ func (a *app) printSessionFile(f session.FileReport) {
 	if f.Summaries > 0 {
 		said = append(said, plural(f.Summaries, "summary", "summaries"))
 	}
+	if f.Checkpoints > 0 {
+		said = append(said, plural(f.Checkpoints, "checkpoint", "checkpoints"))
+	}
 	if f.Moved > 0 {
 		said = append(said, plural(f.Moved, "message", "messages")+" moved off the branch or back")
 	}

@@ -27,6 +27,7 @@ type FileReport struct {
 	Known          int    `json:"known"`
 	Parts          int    `json:"parts"`
 	Summaries      int    `json:"summaries"`
+	Checkpoints    int    `json:"checkpoints,omitempty"`
 	Moved          int    `json:"moved"` // messages that left the branch or came back
 	// Skipped lines, with the reasons.
 	Skipped []Fault `json:"skipped,omitempty"`
