@@ -19,6 +19,7 @@ const (
 	Call         = "call_"
 	Import       = "imp_"
 	Retraction   = "ret_"
+	NoteFile     = "notes_"
 )
 
 // How many characters of an id's ending are shown, and the fewest that are accepted.
