@@ -204,7 +204,7 @@ func (e *Engine) PruneHeartbeats(ctx context.Context, r conversation.PruneHeartb
 }
 
 // ImportMessages reads messages, one JSON object per line or as an array: conversation and text, and as they are known key, session, role, speaker,
-// time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message (conversation.ContentOf).
+// time, caption, set_aside and marks; beside text, or in its place, blocks as Messages gives them, or the content of a host's message (conversation.ContentOf).
 func (e *Engine) ImportMessages(ctx context.Context, in io.Reader, q interchange.ImportRequest) (*interchange.Imported, error) {
 	return e.conversations.ImportMessages(ctx, in, q)
 }
@@ -252,6 +252,11 @@ func (e *Engine) Messages(ctx context.Context, r conversation.MessagesRequest) (
 // KnownKeys says which keys were stored before, as those of messages, of blocks or of summaries, in any conversation that the agent may read.
 func (e *Engine) KnownKeys(ctx context.Context, keys []string, agent string) (map[string]conversation.KnownKey, error) {
 	return e.conversations.KnownKeys(ctx, keys, agent)
+}
+
+// Mark says of messages whether models are shown them, and whether a host said them because its model failed.
+func (e *Engine) Mark(ctx context.Context, r conversation.MarkRequest) (changed int, err error) {
+	return e.conversations.Mark(ctx, r)
 }
 
 // SetBranch takes messages that the host edited away or rolled back out of the context, and puts those back that it returned to; both by their keys.

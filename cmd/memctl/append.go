@@ -41,6 +41,9 @@ once come in with import --messages.`,
 	f.StringVar(&m.Session, "session", "", "the session it was said in")
 	f.StringVar(&m.Caption, "caption", "", "what a picture that came with it shows")
 	f.StringVar(&m.Key, "key", "", "your own key, for writes that may be repeated")
+	f.StringVar(&m.ReplyTo, "reply-to", "", "the message that it answers: its id or its key")
+	f.StringVar(&m.SourceKind, "source-kind", "", "what brought it about, in a word such as email or scheduled")
+	f.BoolVar(&m.Withheld, "withheld", false, "keep it from models")
 	f.Var(dateOf(&m.SaidAt), "time", "when it was said (default now)")
 	complete(cmd, "role", conversation.Roles())
 	return cmd

@@ -38,10 +38,21 @@ type messageLine struct {
 	Content  json.RawMessage `json:"content,omitempty"`
 	Blocks   []Block         `json:"blocks,omitempty"`
 	SetAside SetAside        `json:"set_aside,omitempty"`
+	marked
+}
+
+// marked is what a message may say beside its words.
+type marked struct {
+	ReplyTo    string   `json:"reply_to,omitempty"`
+	SourceKind string   `json:"source_kind,omitempty"`
+	Withheld   bool     `json:"withheld,omitempty"`
+	Fallback   bool     `json:"fallback,omitempty"`
+	Usage      *Usage   `json:"usage,omitempty"`
+	Actions    []string `json:"actions,omitempty"`
 }
 
 // ImportMessages reads messages, one JSON object per line or as an array: conversation and text, and as they are known key, session, role,
-// speaker, time, caption and set_aside; beside text, or in its place, blocks as Messages gives them, or the content of a host's message
+// speaker, time, caption, set_aside, reply_to, source_kind, withheld, fallback, usage and actions; beside text, or in its place, blocks as Messages gives them, or the content of a host's message
 // (ContentOf). Messages of LangChain are read as well. Lines of a conversation are appended in their order; conversations may take turns, a
 // window of 10,000 lines or 64 MB is sorted by them. A line without a key gets one from what it says and how often the file has said it
 // before, so reading a file twice adds nothing.
@@ -164,7 +175,7 @@ func (i *messageImport) parse(r interchange.Row) (conversation string, m *Messag
 		return "", nil, err
 	}
 	m = &Message{Key: l.Key, Session: l.Session, Role: l.Role, Speaker: l.Speaker, Text: l.Text, SaidAt: at, Caption: l.Caption, Blocks: l.Blocks,
-		SetAside: l.SetAside, Raw: raw}
+		SetAside: l.SetAside, Raw: raw, ReplyTo: l.ReplyTo, SourceKind: l.SourceKind, Withheld: l.Withheld, Fallback: l.Fallback, Usage: l.Usage, Actions: l.Actions}
 	if l.Content != nil && l.Text == "" && l.Blocks == nil {
 		if m.Text, m.Blocks, err = ContentOf(l.Content); err != nil {
 			return "", nil, err

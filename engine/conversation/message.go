@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,18 @@ type Message struct {
 	// AsideOffBranch and AsideEvent for what is not to enter it.
 	SetAside   SetAside  `json:"set_aside,omitempty"`
 	SetAsideAt time.Time `json:"set_aside_at,omitzero"`
+	// ReplyTo is the message that it answers: its id, or its Key in the same conversation. Nothing is wrong with one that is not known.
+	ReplyTo string `json:"reply_to,omitempty"`
+	// SourceKind is what brought it about, in a word of the host's such as email, scheduled or heartbeat: at most 64 of a-z, 0-9, _ and -. Empty: plain talk.
+	SourceKind string `json:"source_kind,omitempty"`
+	// Withheld keeps it from models: it is stored and can be recalled, but no context shows it. Mark changes that.
+	Withheld bool `json:"withheld,omitempty"`
+	// Fallback is true of what a host said because its model failed.
+	Fallback bool `json:"fallback,omitempty"`
+	// Usage is what the provider counted for it; nil: unknown.
+	Usage *Usage `json:"usage,omitempty"`
+	// Actions are what was done on the way to it, a line each.
+	Actions []string `json:"actions,omitempty"`
 	// Raw is what the host wrote, byte for byte; kept, not shown.
 	Raw []byte `json:"-"`
 }
@@ -112,9 +125,9 @@ func (m *Message) Count(estimator text.Estimator) {
 
 // row gives the message as the columns of the table messages, in their order.
 func (m *Message) row(docNo int32, at index.Stand, raw payload.Raw) []driver.Value {
-	return []driver.Value{m.ID, docNo, m.ConversationID, int32(m.Seq), duck.NullText(m.Key), duck.NullText(m.Session), m.Role, duck.NullText(m.Speaker),
+	return append([]driver.Value{m.ID, docNo, m.ConversationID, int32(m.Seq), duck.NullText(m.Key), duck.NullText(m.Session), m.Role, duck.NullText(m.Speaker),
 		m.Text, duck.NullText(m.Caption), m.SaidAt, m.RecordedAt, at.SessionNo, at.Place,
-		int32(m.Tokens), duck.NullText(string(m.SetAside)), duck.NullTime(m.SetAsideAt), duck.NullBytes(raw.Inline), duck.NullText(raw.SHA256)}
+		int32(m.Tokens), duck.NullText(string(m.SetAside)), duck.NullTime(m.SetAsideAt), duck.NullBytes(raw.Inline), duck.NullText(raw.SHA256)}, m.markColumns()...)
 }
 
 // ScanMessage reads a row of the query message_list.
@@ -122,11 +135,12 @@ func ScanMessage(rows *sql.Rows, more ...any) (*Message, int32, index.Stand, err
 	var m Message
 	var docNo int32
 	var at index.Stand
+	var marks marksScan
 	dest := []any{&m.ID, &docNo, &m.ConversationID, &m.Seq, duck.TextOf(&m.Key), duck.TextOf(&m.Session), &m.Role, duck.TextOf(&m.Speaker),
 		&m.Text, duck.TextOf(&m.Caption), &m.SaidAt, &m.RecordedAt, &at.SessionNo, &at.Place,
 		&m.Tokens, duck.TextOf(&m.SetAside), duck.TimeOf(&m.SetAsideAt)}
-	err := rows.Scan(append(dest, more...)...)
-	return &m, docNo, at, err
+	err := rows.Scan(slices.Concat(dest, marks.dest(&m), more)...)
+	return &m, docNo, at, cmp.Or(err, marks.put(&m))
 }
 
 // normalise fills defaults and reports what can't be mended. at is the time of the write.
@@ -153,7 +167,7 @@ func (m *Message) normalise(at time.Time) error {
 		}
 	}
 	return cmp.Or(fault.CheckTime("said_at", m.SaidAt), fault.CheckText("text", m.Text), fault.CheckText("caption", m.Caption), fault.CheckText("speaker", m.Speaker),
-		fault.CheckText("session", m.Session), fault.CheckText("key", m.Key), fault.Member("role", m.Role, Roles()))
+		fault.CheckText("session", m.Session), fault.CheckText("key", m.Key), fault.Member("role", m.Role, Roles()), m.checkMarks())
 }
 
 // readBlocks makes the message's text that of its blocks. A text beside blocks that say nothing becomes the first of them.

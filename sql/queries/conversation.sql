@@ -54,7 +54,7 @@ SELECT id, caller_key, seq FROM messages WHERE conversation_id = $conversation_i
 -- name: message_list
 -- Messages of a conversation in their order.
 SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at
+    tokens, set_aside, set_aside_at, reply_to, source_kind, withheld, fallback, usage::VARCHAR AS usage, actions
 FROM messages
 WHERE conversation_id = $conversation_id AND seq >= $from
 ORDER BY seq
@@ -63,7 +63,7 @@ LIMIT $limit;
 -- name: messages_numbered
 -- The messages of documents {from} to {to} with their scope, in the order they were recorded; what the index is made anew from.
 SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at, c.scope
+    tokens, set_aside, set_aside_at, reply_to, source_kind, withheld, fallback, usage::VARCHAR AS usage, actions, c.scope
 FROM messages AS m
 JOIN conversations AS c ON c.id = m.conversation_id
 WHERE doc_no BETWEEN {from} AND {to}
@@ -71,7 +71,7 @@ ORDER BY doc_no;
 
 -- name: messages_by_id
 SELECT m.id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at, c.scope
+    tokens, set_aside, set_aside_at, reply_to, source_kind, withheld, fallback, usage::VARCHAR AS usage, actions, c.scope
 FROM messages AS m
 JOIN conversations AS c ON c.id = m.conversation_id
 WHERE m.id = ANY ($ids::VARCHAR[]);

@@ -1,7 +1,7 @@
 -- name: message_of_conversation
 -- One message by its id or the caller's key.
 SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at
+    tokens, set_aside, set_aside_at, reply_to, source_kind, withheld, fallback, usage::VARCHAR AS usage, actions
 FROM messages
 WHERE conversation_id = $conversation_id AND (id = $id OR caller_key = $key AND $key <> '');
 
@@ -10,6 +10,12 @@ UPDATE messages SET text = $text, tokens = $tokens WHERE id = $id;
 
 -- name: conversation_archive
 UPDATE conversations SET active = false, archived_at = $at::TIMESTAMP, archive_cause = $cause WHERE id = $id AND active;
+
+-- name: messages_mark
+-- What is said of messages later; NULL leaves a mark as it is.
+UPDATE messages SET withheld = coalesce($withheld::BOOLEAN, withheld), fallback = coalesce($fallback::BOOLEAN, fallback)
+WHERE conversation_id = $conversation_id AND (id = ANY ($ids::VARCHAR[]) OR caller_key = ANY ($keys::VARCHAR[]))
+  AND (coalesce(withheld, false) <> coalesce($withheld::BOOLEAN, withheld, false) OR coalesce(fallback, false) <> coalesce($fallback::BOOLEAN, fallback, false));
 
 -- name: messages_set_aside
 UPDATE messages SET set_aside = $why, set_aside_at = $at::TIMESTAMP WHERE id = ANY ($ids::VARCHAR[]);

@@ -8,7 +8,7 @@ DELETE FROM large_files WHERE message_id = ANY ($ids::VARCHAR[]);
 
 -- name: messages_purge
 -- Number, role, keys and times are left.
-UPDATE messages SET text = '', caption = NULL, speaker = NULL, raw = NULL, raw_sha256 = NULL, tokens = 0, set_aside = 'purged',
+UPDATE messages SET text = '', caption = NULL, speaker = NULL, raw = NULL, raw_sha256 = NULL, tokens = 0, actions = NULL, set_aside = 'purged',
     set_aside_at = $at::TIMESTAMP
 WHERE id = ANY ($ids::VARCHAR[]);
 

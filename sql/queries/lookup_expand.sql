@@ -37,7 +37,7 @@ JOIN summaries AS s ON s.conversation_id = h.conversation_id AND s.depth = 0 AND
 -- name: message_range
 -- Messages of a conversation from one seq to another.
 SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at
+    tokens, set_aside, set_aside_at, reply_to, source_kind, withheld, fallback, usage::VARCHAR AS usage, actions
 FROM messages
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
 ORDER BY seq;

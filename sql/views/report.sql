@@ -86,7 +86,8 @@ GROUP BY scope;
 -- Turns of talk in their order.
 CREATE OR REPLACE VIEW report.messages AS
 SELECT m.id, c.name AS conversation, c.scope, m.seq, m.session, m.role, m.speaker, m.text, m.caption, m.said_at,
-    m.tokens, m.set_aside, m.set_aside_at, m.recorded_at
+    m.tokens, m.set_aside, m.set_aside_at, m.recorded_at, m.reply_to, m.source_kind, coalesce(m.withheld, false) AS withheld,
+    coalesce(m.fallback, false) AS fallback, m.usage, m.actions
 FROM main.messages AS m
 JOIN main.conversations AS c ON c.id = m.conversation_id;
 
