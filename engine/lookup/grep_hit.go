@@ -166,7 +166,11 @@ func (r *GrepResult) Text() string {
 		b.WriteString(untrusted)
 	}
 	for i, h := range r.Hits {
-		line := fmt.Sprintf("[%s] (%s, %s", h.ID, assemble.Byline(h.Speaker, h.Role), conversation.Moment(h.At, r.location))
+		by := assemble.Byline(h.Speaker, h.Role)
+		if h.Path != "" {
+			by = fmt.Sprintf("%s:%d-%d", h.Path, h.FirstLine, h.LastLine)
+		}
+		line := fmt.Sprintf("[%s] (%s, %s", h.ID, by, conversation.Moment(h.At, r.location))
 		if h.Summary != "" {
 			line += ", in " + h.Summary
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
@@ -214,6 +213,3 @@ func (k *Keeper) remove(ctx context.Context, tx *duck.Write, fileID string, leav
 	}
 	return nil
 }
-
-// newID is for a file that has none yet.
-func (k *Keeper) newID() string { return k.file.NewID(ids.NoteFile) }

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
@@ -252,7 +253,10 @@ func (k *Keeper) write(ctx context.Context, op string, f *File, all []string, s 
 		s.VectorErr = err
 	}
 	if f.ID == "" {
-		f.ID = k.newID()
+		var err error
+		if f.ID, err = k.file.NewID(ids.NoteFile, k.file.Now()); err != nil {
+			return fmt.Errorf("%s: %w", op, err)
+		}
 	}
 	err := k.file.Write(ctx, op, func(tx *duck.Write) error {
 		there, err := k.files(ctx, tx.Conn, "", f.Folder, f.Path) // another Sync may have been here meanwhile

@@ -59,7 +59,7 @@ UPDATE memory_versions SET
     supersedes = CASE WHEN supersedes = $id THEN NULL ELSE supersedes END,
     superseded_by = CASE WHEN superseded_by = $id THEN NULL ELSE superseded_by END,
     canonical_id = CASE WHEN canonical_id = $id THEN NULL ELSE canonical_id END,
-    relations = to_json(list_filter(relations::STRUCT("type" VARCHAR, target_id VARCHAR, weight DOUBLE)[], lambda r: r.target_id <> $id))
+    relations = to_json(list_filter(json_transform(relations, '[{"type": "VARCHAR", "target_id": "VARCHAR", "weight": "DOUBLE"}]'), lambda r: r.target_id <> $id))
 WHERE supersedes = $id OR superseded_by = $id OR canonical_id = $id OR contains(relations::VARCHAR, $id);
 
 -- name: memory_past_documents
@@ -172,7 +172,7 @@ SELECT r.* FROM mallard.main.memory_relations AS r WHERE r.memory_id IN (SELECT 
 UNION ALL
 SELECT id, (position - 1)::INTEGER, related[position].type, related[position].target_id, related[position].weight
 FROM (
-    SELECT id, relations::STRUCT("type" VARCHAR, target_id VARCHAR, weight DOUBLE)[] AS related, unnest(range(1, len(related) + 1)) AS position
+    SELECT id, json_transform(relations, '[{"type": "VARCHAR", "target_id": "VARCHAR", "weight": "DOUBLE"}]') AS related, unnest(range(1, len(related) + 1)) AS position
     FROM then_known
     WHERE known_until < TIMESTAMP '9999-12-31' AND relations IS NOT NULL
 );

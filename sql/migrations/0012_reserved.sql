@@ -1,0 +1,2 @@
+-- Kept free: another change has this number.
+SELECT 1;
