@@ -95,7 +95,7 @@ func newNotesShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show PATH",
 		Short: "Print lines of a file that has notes",
-		Long: `Show prints a file that has notes as it was when sync read it last, all of it or --from-line to --to-line. Other files it doesn't read.`,
+		Long:  `Show prints a file that has notes as it was when sync read it last, all of it or --from-line to --to-line. Other files it doesn't read.`,
 		Example: `  memctl notes show memory/2026-05-01.md
   memctl notes show MEMORY.md --from-line 10 --to-line 20`,
 		Args: cobra.ExactArgs(1),

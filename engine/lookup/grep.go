@@ -96,10 +96,10 @@ type GrepHit struct {
 	Speaker        string                `json:"speaker,omitempty"`
 	SourceKind     string                `json:"source_kind,omitempty"` // of a message; empty: talk
 	At             time.Time             `json:"at"`
-	Snippet        string                `json:"snippet"` // one line with the match
-	Spans          []Span                `json:"spans"`   // of the matches in the snippet
-	Score          float64               `json:"score"`   // BM25 by the rarity of the words among the documents asked; 0: only the regular expression found it
-	Path           string                `json:"path,omitempty"`        // of the file that a note is from, with its lines
+	Snippet        string                `json:"snippet"`        // one line with the match
+	Spans          []Span                `json:"spans"`          // of the matches in the snippet
+	Score          float64               `json:"score"`          // BM25 by the rarity of the words among the documents asked; 0: only the regular expression found it
+	Path           string                `json:"path,omitempty"` // of the file that a note is from, with its lines
 	FirstLine      int                   `json:"first_line,omitempty"`
 	LastLine       int                   `json:"last_line,omitempty"`
 	SetAside       conversation.SetAside `json:"set_aside,omitempty"`

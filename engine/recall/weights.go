@@ -100,10 +100,10 @@ func TranscriptWeights() Weights {
 	})
 }
 
-// NoteWeights are for notes, stretches of files: the cosine and BM25 as they are, seven parts to three, and nothing below 0.35.
+// NoteWeights are for notes, stretches of files: the cosine and BM25 as they are, seven parts to three, and nothing held back but what is there by chance.
 func NoteWeights() Weights {
 	return fading(Weights{
-		Pool: 24, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "plain", Vector: 0.7, Passage: 1, Lexical: 0.3, DateDays: 14, Chance: 1, MinScore: 0.35, Rerank: "none",
+		Pool: 24, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "plain", Vector: 0.7, Passage: 1, Lexical: 0.3, DateDays: 14, Chance: 1, Rerank: "none",
 		Decay: "none", MaxLife: 1, Diversity: 1,
 	})
 }

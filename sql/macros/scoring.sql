@@ -83,7 +83,7 @@ CREATE OR REPLACE MACRO recency_boost(score, age, e_fold, weight) AS
          ELSE clamp01(score + exp(-greatest(age, 0) / e_fold) * weight) END;
 
 -- How new a memory is, and how important: e^(-0.1 · days), half of it whatever the importance. A date in the future counts as now.
-CREATE OR REPLACE MACRO freshness(age, importance) AS
+CREATE OR REPLACE MACRO newness(age, importance) AS
     exp(-0.1 * greatest(age, 0)) * (0.5 + 0.5 * importance);
 
 CREATE OR REPLACE MACRO importance_weight(score, importance) AS

@@ -1,11 +1,12 @@
 -- Notes: what stands in Markdown files of hosts is recalled too. Recall filters by what brought a message about. Relations have weights.
 
--- One kind more. The next comes in the same way (docs/decisions/0021).
+-- One kind more. The next comes in the same way (docs/decisions/0021): columns are given the type by its values, for DuckDB 1.5.5 can't replay an ALTER that
+-- names it.
 DROP TYPE document_kind;
 CREATE TYPE document_kind AS ENUM ('memory', 'message', 'summary', 'note');
-ALTER TABLE postings ALTER COLUMN kind TYPE document_kind;
-ALTER TABLE past_postings ALTER COLUMN kind TYPE document_kind;
-ALTER TABLE kind_stats ALTER COLUMN kind TYPE document_kind;
+ALTER TABLE postings ALTER COLUMN kind TYPE ENUM ('memory', 'message', 'summary', 'note');
+ALTER TABLE past_postings ALTER COLUMN kind TYPE ENUM ('memory', 'message', 'summary', 'note');
+ALTER TABLE kind_stats ALTER COLUMN kind TYPE ENUM ('memory', 'message', 'summary', 'note');
 INSERT INTO kind_stats VALUES ('note', 0, 0);
 
 -- The new column: what brought a message about; talk where nothing is said of that, and NULL of what is no message. The table is made anew, for a compressed

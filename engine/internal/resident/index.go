@@ -317,10 +317,10 @@ func (x *Index) Size() Size {
 
 // What parts of the index take beside what they hold, in bytes.
 const (
-	SlotBytes    = 4  // a number, also one that is no document's
+	SlotBytes    = 4   // a number, also one that is no document's
 	columnBytes  = 100 // with the slot, and the places in sets
-	termBytes    = 56 // with the place in the map
-	passageBytes = 20 // with the place among those of its document
+	termBytes    = 56  // with the place in the map
+	passageBytes = 20  // with the place among those of its document
 )
 
 func (x *Index) bytes() int64 {
