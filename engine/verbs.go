@@ -13,7 +13,6 @@ import (
 	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
-	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/recall"
@@ -79,43 +78,6 @@ func (e *Engine) Supersede(ctx context.Context, r memory.SupersedeRequest) (memo
 // Update changes a memory and its index; its id and CreatedAt stay.
 func (e *Engine) Update(ctx context.Context, r memory.UpdateRequest) (memory.Updated, error) {
 	return e.memories.Update(ctx, r)
-}
-
-// Relate notes how a memory stands to another; a relation that there is gets the weight.
-func (e *Engine) Relate(ctx context.Context, r memory.RelateRequest) (*memory.Memory, error) {
-	return e.memories.Relate(ctx, r)
-}
-
-// Unrelate takes back what Relate noted.
-func (e *Engine) Unrelate(ctx context.Context, r memory.UnrelateRequest) error {
-	return e.memories.Unrelate(ctx, r)
-}
-
-// Related gives the memories that relations lead to, in up to three steps, nearest first.
-func (e *Engine) Related(ctx context.Context, r memory.RelatedRequest) ([]memory.Related, error) {
-	return e.memories.Related(ctx, r)
-}
-
-// What stands in a host's Markdown files: package note.
-
-// SyncNotes brings the notes of a folder to what its files say now; what is the same is passed over, what is gone leaves.
-func (e *Engine) SyncNotes(ctx context.Context, r note.SyncRequest) (*note.Synced, error) {
-	return e.notes.Sync(ctx, r)
-}
-
-// NoteFiles lists the files that have notes.
-func (e *Engine) NoteFiles(ctx context.Context, r note.FilesRequest) ([]note.File, error) {
-	return e.notes.Files(ctx, r)
-}
-
-// ReadNote gives lines of a file that has notes, as it was when it was read last.
-func (e *Engine) ReadNote(ctx context.Context, r note.ReadRequest) (*note.Piece, error) {
-	return e.notes.Read(ctx, r)
-}
-
-// ForgetNotes removes the notes of a file, or of all files of a folder, for good, and gives how many files that were.
-func (e *Engine) ForgetNotes(ctx context.Context, r note.ForgetRequest) (n int, err error) {
-	return e.notes.Forget(ctx, r)
 }
 
 // Finding it again: package recall.
@@ -431,21 +393,6 @@ func (e *Engine) RevokeGrant(id string) error { return e.tools.RevokeGrant(id) }
 // Grep searches conversations for words or a regular expression.
 func (e *Engine) Grep(ctx context.Context, r lookup.GrepRequest) (*lookup.GrepResult, error) {
 	return e.tools.Grep(ctx, r)
-}
-
-// Search finds what was said: letter for letter, by meaning, by both, or the newest.
-func (e *Engine) Search(ctx context.Context, r lookup.SearchRequest) (*lookup.SearchResult, error) {
-	return e.tools.Search(ctx, r)
-}
-
-// Gaps gives the silences in conversations, newest first; by default those of an hour or more between messages of users.
-func (e *Engine) Gaps(ctx context.Context, r lookup.GapsRequest) ([]lookup.Gap, error) {
-	return e.tools.Gaps(ctx, r)
-}
-
-// Tally counts messages by role, speaker, source kind, conversation or time.
-func (e *Engine) Tally(ctx context.Context, r lookup.TallyRequest) ([]lookup.Tallied, error) {
-	return e.tools.Tally(ctx, r)
 }
 
 // Who may see what: package scope.

@@ -62,6 +62,7 @@ func newNotesListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list [FOLDER]",
 		Short:   "List the files that have notes",
+		Long:    "List prints the files that have notes, of a FOLDER or of all, as they were when sync read them last.",
 		Example: "  memctl notes list",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -44,13 +44,9 @@ func (r *recall) saysIt(docNo int32) bool {
 	return found
 }
 
-// ofKind are the statements about the texts of each kind.
-func ofKind(of string, among []kinds.Kind) (queries []string) {
-	for _, kind := range among {
-		queries = append(queries, of+"_"+map[kinds.Kind]string{kinds.Memory: "memories", kinds.Message: "messages", kinds.Summary: "summaries", kinds.Note: "notes"}[kind])
-	}
-	return queries
-}
+// sayings are the statements that look for what says a text, by kind.
+var sayings = map[kinds.Kind]string{kinds.Memory: "recall_verbatim_memories", kinds.Message: "recall_verbatim_messages", kinds.Summary: "recall_verbatim_summaries",
+	kinds.Note: "recall_verbatim_notes"}
 
 // findVerbatim finds the documents that say the question word for word, where the weights ask for it. They are looked for in the file, whoever finds the others.
 func (r *recall) findVerbatim(ctx context.Context, c *duck.Conn) error {
@@ -58,14 +54,15 @@ func (r *recall) findVerbatim(ctx context.Context, c *duck.Conn) error {
 		return nil
 	}
 	start := time.Now()
-	for _, query := range ofKind("recall_verbatim", r.query.Kinds) {
-		found, err := duck.Column[int32](ctx, c, query, sql.Named("text", strings.TrimSpace(r.query.Text)))
+	for _, kind := range r.query.Kinds {
+		found, err := duck.Column[int32](ctx, c, sayings[kind], sql.Named("text", strings.TrimSpace(r.query.Text)))
 		if err != nil {
 			return err
 		}
 		r.verbatim = append(r.verbatim, found...)
 	}
 	slices.Sort(r.verbatim)
+	r.verbatim = slices.Compact(r.verbatim) // a kind may be asked twice
 	r.besides = r.verbatim
 	r.result.Trace.Stages = append(r.result.Trace.Stages, Stage{Name: "verbatim", After: len(r.verbatim), Duration: time.Since(start)})
 	return nil

@@ -163,11 +163,15 @@ func (r *recall) show(ctx context.Context, c *duck.Conn) error {
 	return nil
 }
 
+// showings are the statements that read what is shown of documents, by kind.
+var showings = map[kinds.Kind]string{kinds.Memory: "recall_memories", kinds.Message: "recall_messages", kinds.Summary: "recall_summaries", kinds.Note: "recall_notes"}
+
 // hitsOf reads what is shown of documents, by their numbers.
 func hitsOf(ctx context.Context, c *duck.Conn, among []kinds.Kind, docNos []int32, level memory.Level) (map[int32]Hit, error) {
 	c.List(docNos)
 	hits := map[int32]Hit{}
-	for _, name := range ofKind("recall", among) {
+	for _, kind := range among {
+		name := showings[kind]
 		err := c.Each(ctx, name, func(rows *sql.Rows) error {
 			docNo, h, err := scanHit(rows, level)
 			hits[docNo] = h
