@@ -158,7 +158,7 @@ func candidatesOf(t *testing.T, e *engine.Engine, q recall.Query) []recall.Candi
 func signalsOf(v recall.Candidate) map[string]float64 {
 	numbers := map[string]float64{"tells": v.Tells, "fused": v.Fused, "asks": *flag(v.Asks), "wishes": *flag(v.Wishes)}
 	for name, p := range map[string]*float64{"cosine": v.Cosine, "near cosine": v.NearCosine, "BM25": v.Raw, "met": v.Met, "vector": v.VectorScore, "lexical": v.LexicalScore,
-		"date": v.DateScore, "speaker": v.SpeakerScore, "reply": v.ReplyScore, "answered": v.AnsweredScore, "relation": v.RelationScore, "fresh": v.FreshScore, "verbatim": flag(v.Verbatim)} {
+		"date": v.DateScore, "speaker": v.SpeakerScore, "reply": v.ReplyScore, "answered": v.AnsweredScore} {
 		numbers[name] = -1
 		if p != nil {
 			numbers[name] = *p

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -197,6 +198,17 @@ func TestResidentFits(t *testing.T) {
 var tolerance = map[string]float64{"tells": 1e-6, "asks": 1e-6, "wishes": 1e-6, "BM25": 1e-6, "met": 1e-6, "lexical": 1e-6, "date": 1e-6, "speaker": 1e-6,
 	"cosine": 1e-5, "near cosine": 1e-5, "vector": 1e-5, "reply": 1e-5, "answered": 1e-5, "relation": 1e-5, "fresh": 1e-6, "verbatim": 1e-6, "fused": 1e-5}
 
+// besidesOf are the signals that bring candidates of their own, as signalsOf gives the others.
+func besidesOf(v recall.Candidate) map[string]float64 {
+	numbers := map[string]float64{"verbatim": *flag(v.Verbatim)}
+	for name, p := range map[string]*float64{"relation": v.RelationScore, "fresh": v.FreshScore} {
+		if numbers[name] = -1; p != nil {
+			numbers[name] = *p
+		}
+	}
+	return numbers
+}
+
 // bothWays asks the resident index and the file, and compares what they answer.
 func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 	t.Helper()
@@ -237,6 +249,8 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 			t.Errorf("%+v: confidence of %s: %v with lead %v, in the file %v with %v", q, h.ID, plain(t, h.Confidence), h.Signals.Lead, plain(t, want.Confidence), want.Lead)
 		}
 		got, wanted := signalsOf(h.Signals), signalsOf(want)
+		maps.Copy(got, besidesOf(h.Signals))
+		maps.Copy(wanted, besidesOf(want))
 		for name, v := range wanted {
 			if math.Abs(got[name]-v) > tolerance[name] {
 				t.Errorf("%+v: %s of %s: %v, in the file %v", q, name, h.ID, got[name], v)
