@@ -35,6 +35,7 @@ func (r *recall) switchBesides(on map[string]bool) {
 	on["ranked"], on["scored"] = ranked, !ranked
 	on["relating"] = len(r.relations) > 0
 	on["relation"], on["relation_ranked"] = on["relating"] && !ranked, on["relating"] && ranked
+	on["verbatim"] = w.Verbatim > 0
 	on["fresh"], on["fresh_ranked"] = w.Fresh > 0 && !ranked, w.Fresh > 0 && ranked
 }
 

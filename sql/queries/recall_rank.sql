@@ -91,7 +91,7 @@ fused AS (
                 + coalesce(relation_score, 0) * weight('relation')  -- if relation_ranked
                 + coalesce(r.fresh_score, 0) * weight('fresh')  -- if fresh
                 + coalesce(r.fresh_score, 0) * weight('fresh')  -- if fresh_ranked
-                + r.verbatim::INTEGER * weight('verbatim')
+                + r.verbatim::INTEGER * weight('verbatim')  -- if verbatim
                 + r.tells * weight('tells')
                 + r.wishes::INTEGER * weight('wish')
                 - r.ends_asking::INTEGER * weight('question'))
