@@ -20,6 +20,8 @@ const (
 	Import       = "imp_"
 	Retraction   = "ret_"
 	NoteFile     = "notes_"
+
+	ContextSnapshot = "shot_"
 )
 
 // How many characters of an id's ending are shown, and the fewest that are accepted.

@@ -1,2 +1,0 @@
--- Kept free: another change has this number.
-SELECT 1;
