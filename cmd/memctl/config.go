@@ -27,6 +27,7 @@ type config struct {
 	Admission    setup.Admission    `toml:"admission"`
 	Turns        setup.Turns        `toml:"turns"`
 	LLM          llmConfig          `toml:"llm"`
+	Embedding    embeddingConfig    `toml:"embedding"`
 	Database     databaseConfig     `toml:"database"`
 
 	file    string            // that was read; "": there is none

@@ -76,7 +76,10 @@ func (c *Client) EmbedTexts(ctx context.Context, texts []string) ([][]float32, e
 	}
 	if len(texts) == 1 {
 		v, err := c.one(ctx, c.passage, texts[0])
-		return [][]float32{v}, err
+		if err != nil {
+			return nil, err
+		}
+		return [][]float32{v}, nil
 	}
 	sent := make([]string, len(texts))
 	for i, text := range texts {

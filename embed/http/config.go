@@ -58,7 +58,9 @@ func (c Config) Format(state fmt.State, _ rune) {
 // Fault is what is wrong with a field of a Config. Values that may hold a secret aren't repeated.
 type Fault struct{ Field, Value, Allowed string }
 
-func (f Fault) Error() string { return fmt.Sprintf("%s is %s; allowed: %s", f.Field, f.Value, f.Allowed) }
+func (f Fault) Error() string {
+	return fmt.Sprintf("%s is %s; allowed: %s", f.Field, f.Value, f.Allowed)
+}
 
 // Refused is a Config with faults.
 type Refused []Fault

@@ -60,8 +60,8 @@ func (e *Error) busy() bool {
 
 // Servers say in words alone that a text is too long, or a batch too large.
 var (
-	saysTooLong = regexp.MustCompile(`(?i)context (length|window|size)|(too|so) long|too many tokens|token limit|max(imum)? .{0,40}(tokens|length)|` +
-		`(exceed|longer|larger|greater|more|less)\w* .{0,60}(tokens|characters|length)|too large to process`)
+	saysTooLong = regexp.MustCompile(`(?i)context (length|window|size)|(too|so) long|too many tokens|token limit|max(imum)? .{0,40}(token|length)|` +
+		`(exceed|longer|larger|greater|more|less)\w* .{0,60}(token|character|length)|too large to process`)
 	saysTooMany = regexp.MustCompile(`(?i)batch|too many (inputs|texts|items)|per request|array`)
 )
 
