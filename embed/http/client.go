@@ -67,7 +67,7 @@ func (c *Client) Fingerprint() string { return c.fingerprint }
 func (c *Client) Format(state fmt.State, verb rune) { c.config.Format(state, verb) }
 
 // EmbedTexts gives one vector of unit length per text, in their order. Texts go in batches, and a context that ends is heeded between and
-// within them. What the server calls too long is cut into pieces, and has the mean of their vectors.
+// within them. What the server calls too long is cut into pieces, and has the mean of the vectors of the first 64.
 //
 // The error is ctx.Err() when ctx ended, else an *Error.
 func (c *Client) EmbedTexts(ctx context.Context, texts []string) ([][]float32, error) {

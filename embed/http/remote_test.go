@@ -99,6 +99,27 @@ func TestTasksAndPrefixes(t *testing.T) {
 	}
 }
 
+// TestDims: a server is asked for a length that its model doesn't have by itself, and for no other.
+func TestDims(t *testing.T) {
+	for name, c := range map[string]struct {
+		door   int
+		config remote.Config
+		want   any
+	}{
+		"as known":     {0, remote.Config{Model: "text-embedding-3-small", Dims: 1536}, nil},
+		"shorter":      {0, remote.Config{Model: "text-embedding-3-small", Dims: 512}, 512.0},
+		"nobody knows": {0, remote.Config{Model: "of-tomorrow", Dims: 512}, 512.0},
+		"generic":      {8, remote.Config{Model: "of-tomorrow", Dims: 512}, nil},
+	} {
+		var seen log
+		d := doors[c.door]
+		_, _ = serve(t, d, c.config, d.model(t, &seen)).EmbedTexts(t.Context(), []string{"x"}) // its vectors have another length
+		if got := seen.taken()[0].fields["dimensions"]; got != c.want {
+			t.Errorf("%s: asked for %v dimensions, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestUnitLength: vectors come in the order of the texts, whatever order the server has, with the length one.
 func TestUnitLength(t *testing.T) {
 	for name, c := range map[string]struct{ first, second string }{
@@ -177,7 +198,7 @@ func TestDeadline(t *testing.T) {
 		client := serve(t, doors[0], remote.Config{Deadline: 200 * time.Millisecond, Retries: 9}, handle)
 		start := time.Now()
 		var failure *remote.Error
-		if _, err := client.EmbedQuery(t.Context(), "a", nil); !errors.As(err, &failure) || !failure.Temporary() {
+		if _, err := client.EmbedQuery(t.Context(), "a", nil); !errors.As(err, &failure) || !failure.Temporary() || name == "in a request" && failure.Message != "no vector within 200ms" {
 			t.Errorf("%s: question: %v", name, err)
 		}
 		if _, err := client.EmbedTexts(t.Context(), []string{"a"}); !errors.As(err, &failure) {
