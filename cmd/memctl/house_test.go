@@ -71,12 +71,15 @@ var house = []struct{ of, may string }{
 	{"engine/*", "engine " + rooms},
 	{"embed/wordpiece", ""},
 	{"embed/distill", "embed/static embed/wordpiece"},
-	{"embed/onnx/onnxtest", "embed/onnx"},
-	{"embed/*", "embed/wordpiece"},
-	{"rerank/*", "embed/wordpiece"},
+	{"embed/ort", "embed/wordpiece"},
+	{"embed/hugotrun", "embed/wordpiece embed/ort"},
+	{"embed/onnx/onnxtest", "embed/onnx embed/ort"},
+	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun"},
+	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun"},
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},
 	{"bench/*", "bench bench/* engine engine/* embed/* rerank/*"},
 	{"testdata/demo", ""},
+	{"testdata/crossencoder", ""},
 	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* bench bench/* testdata/demo"},
 }
 
