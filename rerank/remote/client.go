@@ -127,7 +127,7 @@ func (c *Client) ask(ctx context.Context, query string, texts []string) ([]float
 // wait is how long to wait before the next request, if there shall be one: there has to be time for both.
 func (c *Client) wait(ctx context.Context, err error, attempt int) (time.Duration, bool) {
 	failure, ok := errors.AsType[*Error](err)
-	if !ok || attempt >= c.config.Retries || !failure.Temporary() || failure.Why == ReasonTimeout {
+	if !ok || attempt >= c.config.Retries || !failure.Temporary() {
 		return 0, false
 	}
 	wait := min(firstWait<<min(attempt, 10), longestWait)

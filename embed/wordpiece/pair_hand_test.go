@@ -1,4 +1,4 @@
-package crossencoder_test
+package wordpiece_test
 
 import (
 	"context"
