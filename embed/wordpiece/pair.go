@@ -15,17 +15,6 @@ const leastPair = 8
 // usualPairs is how many texts of a call are scored where nobody says.
 const usualPairs = 100
 
-// MaxPairs gives the cap on the texts of a call that are scored; 0 asks for 100.
-func MaxPairs(asked int) (int, error) {
-	switch {
-	case asked < 0:
-		return 0, fmt.Errorf("MaxPairs is %d: want 0 or more", asked)
-	case asked == 0:
-		return usualPairs, nil
-	}
-	return asked, nil
-}
-
 // Runner computes a graph. It gives each the numbers of one sequence; cancelling takes effect between its batches.
 type Runner interface {
 	Run(ctx context.Context, ids, types [][]int32, each func(i int, values []float32) error) error
@@ -35,7 +24,8 @@ type Runner interface {
 // It never changes after it is opened.
 type PairModel struct {
 	Folder
-	labels int // as config.json says, 0 where it doesn't
+	labels   int // as config.json says, 0 where it doesn't
+	maxPairs int
 }
 
 // OpenPairModel reads the folder of a cross-encoder of BERT's kind:
@@ -46,8 +36,12 @@ type PairModel struct {
 //     sentence-transformers notes it: Identity, Sigmoid or Softmax;
 //   - sentence_bert_config.json with max_seq_length; 256 when absent, and never more than the model's positions.
 //
-// MaxTokens takes the place of the folder's length; 0 keeps it. The error says which file is missing (then it is fs.ErrNotExist) or can't be used.
-func OpenPairModel(dir string, maxTokens int) (*PairModel, error) {
+// MaxTokens takes the place of the folder's length; 0 keeps it. Of a call maxPairs texts are scored; 0 means 100. The error says which file is missing
+// (then it is fs.ErrNotExist) or can't be used.
+func OpenPairModel(dir string, maxTokens, maxPairs int) (*PairModel, error) {
+	if maxPairs < 0 {
+		return nil, fmt.Errorf("MaxPairs is %d: want 0 or more", maxPairs)
+	}
 	folder, config, err := openFolder(dir, maxTokens, leastPair)
 	if err != nil {
 		return nil, err
@@ -73,7 +67,10 @@ func OpenPairModel(dir string, maxTokens int) (*PairModel, error) {
 	default:
 		return nil, fmt.Errorf("%s: config.json names the activation %q: only Identity, Sigmoid and Softmax are known", dir, activation)
 	}
-	return &PairModel{folder, labels}, nil
+	if maxPairs == 0 {
+		maxPairs = usualPairs
+	}
+	return &PairModel{folder, labels, maxPairs}, nil
 }
 
 // Output chooses the logits: one or two numbers for each pair.
@@ -121,10 +118,10 @@ func (m *PairModel) Encode(ctx context.Context, query string, texts []string) (i
 	return ids, types, nil
 }
 
-// Rerank scores the first texts, at most as many as it is told; the others have NaN.
-func (m *PairModel) Rerank(ctx context.Context, graph Runner, query string, texts []string, most int) ([]float64, error) {
+// Rerank scores the first texts of a call; those beyond the cap have NaN.
+func (m *PairModel) Rerank(ctx context.Context, graph Runner, query string, texts []string) ([]float64, error) {
 	scores := make([]float64, len(texts))
-	scored := min(len(texts), most)
+	scored := min(len(texts), m.maxPairs)
 	for i := scored; i < len(scores); i++ {
 		scores[i] = math.NaN()
 	}

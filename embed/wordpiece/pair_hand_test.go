@@ -17,13 +17,13 @@ import (
 // TestByHand computes the networks in float64, without any graph: what the numbers mean, said once more.
 func TestByHand(t *testing.T) {
 	for name, layers := range map[string]int{"one": 2, "two": 1} {
-		pairs, err := wordpiece.OpenPairModel(crossencoder.Folder(t, name, nil), 0)
+		pairs, err := wordpiece.OpenPairModel(crossencoder.Folder(t, name, nil), 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		net := network{readWeights(t, pairs.Graph), layers}
 		crossencoder.Hold(t, name, func(ctx context.Context, query string, texts []string) ([]float64, error) {
-			return pairs.Rerank(ctx, net, query, texts, len(texts))
+			return pairs.Rerank(ctx, net, query, texts)
 		})
 	}
 }

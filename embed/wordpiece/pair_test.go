@@ -14,7 +14,7 @@ import (
 
 // TestEncodePairs writes ids as tokens. The cap of 16 has room for 13 tokens of the two texts.
 func TestEncodePairs(t *testing.T) {
-	m, err := wordpiece.OpenPairModel(crossencoder.Folder(t, "one", nil), 16)
+	m, err := wordpiece.OpenPairModel(crossencoder.Folder(t, "one", nil), 16, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,19 +54,19 @@ func TestOpenPairModelRefuses(t *testing.T) {
 		"config.json says the model knows 100":  `{"vocab_size": 100}`,
 		"MaxTokens is 20: want at most the mod": `{"max_position_embeddings": 10}`,
 	} {
-		if _, err := wordpiece.OpenPairModel(crossencoder.Folder(t, "one", map[string]string{"config.json": config}), 20); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := wordpiece.OpenPairModel(crossencoder.Folder(t, "one", map[string]string{"config.json": config}), 20, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v: want %q", config, err, want)
 		}
 	}
 	short := crossencoder.Folder(t, "one", map[string]string{"sentence_bert_config.json": `{"max_seq_length": 7}`})
-	if _, err := wordpiece.OpenPairModel(short, 0); err == nil || !strings.Contains(err.Error(), "want at least 8") {
+	if _, err := wordpiece.OpenPairModel(short, 0, 0); err == nil || !strings.Contains(err.Error(), "want at least 8") {
 		t.Errorf("a length of 7: error %v", err)
 	}
 }
 
 // TestPairScores: one logit goes through the logistic, of two the last one's share counts; what is no number is an error.
 func TestPairScores(t *testing.T) {
-	m, err := wordpiece.OpenPairModel(crossencoder.Folder(t, "one", nil), 0)
+	m, err := wordpiece.OpenPairModel(crossencoder.Folder(t, "one", nil), 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,13 @@ func TestPairScores(t *testing.T) {
 		{[]float32{0}, 0.5}, {[]float32{2}, 0.8807970779778823}, {[]float32{-100}, 3.720075976020836e-44}, {[]float32{inf}, 1}, {[]float32{-inf}, 0},
 		{[]float32{1, 1}, 0.5}, {[]float32{-1, 1}, 0.8807970779778823}, {[]float32{1, -1}, 0.11920292202211755}, {[]float32{5, inf}, 1},
 	} {
-		scores, err := m.Rerank(t.Context(), said{c.logits}, "q", []string{"a", "b", "c"}, 2)
+		scores, err := m.Rerank(t.Context(), said{c.logits}, "q", []string{"a", "b", "c"})
 		if err != nil || scores[0] != scores[1] || math.Abs(scores[0]-c.want) > 1e-12 || !math.IsNaN(scores[2]) {
 			t.Errorf("logits %v: %v, error %v: want %g twice, and NaN", c.logits, scores, err, c.want)
 		}
 	}
 	for _, logits := range [][]float32{{nan}, {nan, 1}, {inf, inf}} {
-		if _, err := m.Rerank(t.Context(), said{logits}, "q", []string{"a"}, 1); err == nil || !strings.Contains(err.Error(), "not a number") {
+		if _, err := m.Rerank(t.Context(), said{logits}, "q", []string{"a"}); err == nil || !strings.Contains(err.Error(), "not a number") {
 			t.Errorf("logits %v: error %v", logits, err)
 		}
 	}

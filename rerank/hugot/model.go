@@ -24,7 +24,6 @@ type Options struct {
 // run one after the other: each of them takes all cores.
 type Model struct {
 	pairs *wordpiece.PairModel
-	most  int
 	graph *hugotrun.Graph
 }
 
@@ -33,11 +32,7 @@ type Model struct {
 // token_type_ids, and gives one or two logits for each pair; its weights are
 // float32. The error says which file is missing or can't be used.
 func Open(dir string, options Options) (*Model, error) {
-	pairs, err := wordpiece.OpenPairModel(dir, options.MaxTokens)
-	if err != nil {
-		return nil, fmt.Errorf("hugot: %w", err)
-	}
-	most, err := wordpiece.MaxPairs(options.MaxPairs)
+	pairs, err := wordpiece.OpenPairModel(dir, options.MaxTokens, options.MaxPairs)
 	if err != nil {
 		return nil, fmt.Errorf("hugot: %w", err)
 	}
@@ -45,8 +40,8 @@ func Open(dir string, options Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hugot: %w", err)
 	}
-	m := &Model{pairs, most, graph}
-	if _, err := m.pairs.Rerank(context.Background(), graph, "a", []string{"", "a"}, most); err != nil {
+	m := &Model{pairs, graph}
+	if _, err := m.pairs.Rerank(context.Background(), graph, "a", []string{"", "a"}); err != nil {
 		return nil, errors.Join(fmt.Errorf("hugot: %s: a first run: %w", pairs.Graph, err), m.Close())
 	}
 	return m, nil
@@ -71,7 +66,7 @@ func (m *Model) Runtime() string { return m.graph.Runtime() }
 // Rerank gives one score per text, from 0 to 1, in their order; NaN to texts
 // beyond MaxPairs. Cancelling takes effect between batches.
 func (m *Model) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
-	scores, err := m.pairs.Rerank(ctx, m.graph, query, texts, m.most)
+	scores, err := m.pairs.Rerank(ctx, m.graph, query, texts)
 	if err != nil {
 		return nil, fmt.Errorf("hugot: rerank: %w", err)
 	}

@@ -21,7 +21,6 @@ type Options struct {
 // Model is an open model. It may be used by several goroutines.
 type Model struct {
 	pairs *wordpiece.PairModel
-	most  int
 	graph *ort.Graph
 }
 
@@ -33,11 +32,7 @@ func Open(dir string, options Options) (*Model, error) {
 	if options.Threads < 0 {
 		return nil, fmt.Errorf("onnx: Threads is %d: want 0 or more", options.Threads)
 	}
-	pairs, err := wordpiece.OpenPairModel(dir, options.MaxTokens)
-	if err != nil {
-		return nil, fmt.Errorf("onnx: %w", err)
-	}
-	most, err := wordpiece.MaxPairs(options.MaxPairs)
+	pairs, err := wordpiece.OpenPairModel(dir, options.MaxTokens, options.MaxPairs)
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
@@ -48,7 +43,7 @@ func Open(dir string, options Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	return &Model{pairs, most, graph}, nil
+	return &Model{pairs, graph}, nil
 }
 
 // Close gives the model's memory back, after the calls under way. Using the
@@ -66,7 +61,7 @@ func (m *Model) Model() string { return m.pairs.Name }
 // Rerank gives one score per text, from 0 to 1, in their order; NaN to texts
 // beyond MaxPairs. Cancelling takes effect between batches.
 func (m *Model) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
-	scores, err := m.pairs.Rerank(ctx, m.graph, query, texts, m.most)
+	scores, err := m.pairs.Rerank(ctx, m.graph, query, texts)
 	if err != nil {
 		return nil, fmt.Errorf("onnx: rerank: %w", err)
 	}
