@@ -417,4 +417,16 @@ func TestOpenboaCursor(t *testing.T) {
 			t.Errorf("cursor %q: %d messages, %s to %s, %d unseen; want %+v", c.cursor, len(shown), shown[0], shown[len(shown)-1], b.Trim.Unseen, c)
 		}
 	}
+	all = nil
+	for i := 100; i < 400; i++ {
+		all = append(all, conversation.Message{Text: fmt.Sprintf("said %d", i)})
+	}
+	say(t, e, all...)
+	b := built(t, e, build.Request{Preset: "openboa", Cursor: "k10", Input: "x"})
+	if shown := strings.Fields(seqs(b)); len(shown) != 11+24 || shown[0] != "1" || shown[11] != "377" || b.Trim.Unseen != 400-11-24 || !strings.Contains(b.Trim.Note, "365 messages that nobody has seen") {
+		t.Errorf("far behind: messages %v, %d unseen, %q", shown, b.Trim.Unseen, b.Trim.Note)
+	}
+	if v, err := e.VerifyContext(t.Context(), b.SnapshotID, ""); err != nil || !v.Same {
+		t.Errorf("again: %+v, %v", v, err)
+	}
 }
