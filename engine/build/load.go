@@ -14,6 +14,7 @@ import (
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -181,7 +182,7 @@ func (g *building) stretch(ctx context.Context, c *duck.Conn, from, to int) erro
 	if err != nil || len(messages) == 0 {
 		return err
 	}
-	if g.preset.Tools.View != ViewOmit || g.preset.Window.Events > 0 {
+	if g.preset.Tools.View != ViewOmit && slices.ContainsFunc(messages, g.more) {
 		if err := conversation.FillBlocks(ctx, c, messages); err != nil {
 			return err
 		}
@@ -197,6 +198,12 @@ func (g *building) stretch(ctx context.Context, c *duck.Conn, from, to int) erro
 	}
 	slices.SortStableFunc(g.rows, func(a, b *row) int { return a.message.Seq - b.message.Seq })
 	return nil
+}
+
+// more reports whether a message may say more than its text: it costs more, or has none.
+func (g *building) more(m *conversation.Message) bool {
+	e, err := text.NewEstimator(g.conversation.Estimator)
+	return err != nil || m.Role == window.Tool || strings.TrimSpace(m.Text) == "" || m.Tokens != e.Tokens(m.Text)+e.Tokens(m.Caption)
 }
 
 // isEvent reports whether a message tells what was done, and is no talk.
@@ -252,15 +259,17 @@ func (g *building) loadNamed(ctx context.Context, c *duck.Conn, asked int) (answ
 func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 	var id, text string
 	var first, last int
-	query, of := "build_summary", []any{sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until))}
 	if g.replay != nil {
-		i := slices.IndexFunc(g.replay.Items, func(it SnapshotItem) bool { return it.Kind == "summary" })
-		if i < 0 {
-			return nil
+		if i := slices.IndexFunc(g.replay.Items, func(it SnapshotItem) bool { return it.Kind == "summary" }); i >= 0 {
+			id = g.replay.Items[i].ID
 		}
-		query, of = "build_summary_of", []any{sql.Named("id", g.replay.Items[i].ID)}
+	} else if _, err := c.One(ctx, "build_summary", []any{&id}, sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until))); err != nil {
+		return err
 	}
-	found, err := c.One(ctx, query, []any{&id, &text, &first, &last}, of...)
+	if id == "" {
+		return nil
+	}
+	found, err := c.One(ctx, "build_summary_of", []any{&id, &text, &first, &last}, sql.Named("id", id))
 	if found && err == nil {
 		g.summary = summaryItem(id, assemble.Untrusted("summary", text), first, last)
 	}
