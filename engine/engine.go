@@ -9,6 +9,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/build"
+	"github.com/mallardmem/mallard/engine/chain"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/extract"
@@ -17,6 +19,7 @@ import (
 	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/recall"
@@ -42,8 +45,11 @@ type Engine struct {
 	index         *index.Index
 	queries       *query.Reader
 	memories      *memory.Store
+	notes         *note.Keeper
 	recaller      *recall.Recaller
 	conversations *conversation.Store
+	models        *chain.Chain
+	checkpoints   *checkpoint.Checkpoints
 	compactor     *compact.Compactor
 	extractor     *extract.Extractor
 	lineage       *lineage.Keeper
@@ -99,6 +105,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	}
 	e.queries = query.New(e.file)
 	e.memories = memory.New(e.file, e.index, e.scopes, o)
+	e.notes = note.New(e.file, e.index, e.scopes, o)
 	e.recaller = recall.New(e.file, e.index, e.scopes, o)
 	if e.conversations, err = conversation.New(e.file, e.contents, e.index, e.scopes, o); err != nil {
 		return nil, err
@@ -106,7 +113,9 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := e.conversations.Resume(ctx); err != nil {
 		return nil, err
 	}
-	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
+	e.models = chain.New(e.file, e.conversations, o)
+	e.checkpoints = checkpoint.New(e.file, e.index, e.scopes, e.conversations, e.models, o)
+	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, e.models, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
 	e.lineage = lineage.New(e.file, e.scopes, e.memories, e.conversations, e.compactor)
 	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
