@@ -1,2 +1,0 @@
--- Nothing: the number is of another change.
-SELECT 1;
