@@ -57,9 +57,10 @@ var owners = map[string]string{
 	"compactions":      "compact",
 	"compaction_debts": "compact",
 
-	"checkpoints":      "checkpoint",
-	"flush_state":      "checkpoint",
-	"summarizer_state": "chain",
+	"context_snapshots": "build",
+	"checkpoints":       "checkpoint",
+	"flush_state":       "checkpoint",
+	"summarizer_state":  "chain",
 
 	"drafts":             "extract",
 	"admissions":         "extract",

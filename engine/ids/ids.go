@@ -19,7 +19,9 @@ const (
 	Call         = "call_"
 	Import       = "imp_"
 	Retraction   = "ret_"
-	Checkpoint   = "ckpt_"
+
+	ContextSnapshot = "shot_"
+	Checkpoint      = "ckpt_"
 )
 
 // How many characters of an id's ending are shown, and the fewest that are accepted.

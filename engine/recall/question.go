@@ -131,7 +131,7 @@ func (r *recall) findConversations(ctx context.Context, c *duck.Conn) error {
 		var name, id, scope string
 		err := rows.Scan(&name, &id, &scope)
 		if r.recaller.scopes.Now().Sees(q.Agent, scope) {
-			known[name], r.conversations = true, append(r.conversations, id)
+			known[name], known[id], r.conversations = true, true, append(r.conversations, id)
 		}
 		return err
 	}, sql.Named("names", q.Conversations))

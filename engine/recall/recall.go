@@ -165,24 +165,44 @@ func (r *recall) show(ctx context.Context, c *duck.Conn) error {
 func hitsOf(ctx context.Context, c *duck.Conn, among []kinds.Kind, docNos []int32, level memory.Level) (map[int32]Hit, error) {
 	c.List(docNos)
 	hits := map[int32]Hit{}
+	var mute []int32
 	for kind, name := range map[kinds.Kind]string{kinds.Memory: "recall_memories", kinds.Message: "recall_messages", kinds.Summary: "recall_summaries"} {
 		if !slices.Contains(among, kind) {
 			continue
 		}
 		err := c.Each(ctx, name, func(rows *sql.Rows) error {
-			docNo, h, err := scanHit(rows, level)
-			hits[docNo] = h
+			docNo, h, says, err := scanHit(rows, level)
+			if hits[docNo] = h; !says {
+				mute = append(mute, docNo)
+			}
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return hits, nil
+	return hits, showTools(ctx, c, hits, mute)
 }
 
-// scanHit reads a row of the queries recall_memories, recall_messages and recall_summaries.
-func scanHit(rows *sql.Rows, level memory.Level) (docNo int32, h Hit, err error) {
+// showTools gives messages that say nothing themselves what tools were given and gave.
+func showTools(ctx context.Context, c *duck.Conn, hits map[int32]Hit, mute []int32) error {
+	if mute == nil {
+		return nil
+	}
+	c.List(mute)
+	return c.Each(ctx, "recall_tool_texts", func(rows *sql.Rows) error {
+		var docNo int32
+		var text string
+		err := rows.Scan(&docNo, &text)
+		h := hits[docNo]
+		h.Text = text + h.Text
+		hits[docNo] = h
+		return err
+	})
+}
+
+// scanHit reads a row of the queries recall_memories, recall_messages and recall_summaries. says is false of a message without a text.
+func scanHit(rows *sql.Rows, level memory.Level) (docNo int32, h Hit, says bool, err error) {
 	var m memory.Memory
 	var caption string
 	var seq sql.NullInt64
@@ -194,5 +214,5 @@ func scanHit(rows *sql.Rows, level memory.Level) (docNo int32, h Hit, err error)
 			h.Text += " [" + caption + "]"
 		}
 	}
-	return docNo, h, err
+	return docNo, h, h.Kind != kinds.Message || m.Text != "", err
 }

@@ -87,39 +87,49 @@ func (t *Trace) sortDrops() {
 
 // ranked records the stages of the query recall_rank.
 func (t *Trace) ranked(candidates []Candidate, took time.Duration) {
-	t.Stages = append(t.Stages, stage("fusion", len(candidates), candidates, func(c *Candidate) float64 { return c.Fused }))
-	left := candidates
+	places := make(map[string]int, len(rankStages))
 	for i, s := range rankStages {
-		before := len(left)
-		var kept []Candidate
-		for _, c := range left {
-			if c.Dropped != s.name {
-				kept = append(kept, c)
-			}
+		places[s.name] = i
+	}
+	ends := make([]int, len(candidates)) // the stage that drops each, or how many there are
+	for i := range candidates {
+		ends[i] = len(rankStages)
+		if place, ok := places[candidates[i].Dropped]; ok {
+			ends[i] = place
 		}
-		left = kept
-		entry := stage(s.name, before, left, s.score)
+	}
+	t.Stages = append(t.Stages, stage("fusion", -1, candidates, ends, func(c *Candidate) float64 { return c.Fused }))
+	for i, s := range rankStages {
+		entry := stage(s.name, i, candidates, ends, s.score)
 		if i == 0 {
 			entry.Duration = took
 		}
 		t.Stages = append(t.Stages, entry)
-		if dropped := before - len(left); dropped > 0 {
-			t.Drops = append(t.Drops, Drop{s.name, before, len(left), dropped})
+		if dropped := entry.Before - entry.After; dropped > 0 {
+			t.Drops = append(t.Drops, Drop{s.name, entry.Before, entry.After, dropped})
 		}
 	}
 	t.sortDrops()
 }
 
-func stage(name string, before int, left []Candidate, score func(*Candidate) float64) Stage {
-	s := Stage{Name: name, Before: before, After: len(left)}
-	for i := range left {
-		x := score(&left[i])
-		if i == 0 || x < s.Lowest {
+// stage sums up those of the candidates that come to a stage, by its place, and go on after it.
+func stage(name string, place int, candidates []Candidate, ends []int, score func(*Candidate) float64) Stage {
+	s := Stage{Name: name}
+	for i := range candidates {
+		if ends[i] >= place {
+			s.Before++
+		}
+		if ends[i] <= place {
+			continue
+		}
+		x := score(&candidates[i])
+		if s.After == 0 || x < s.Lowest {
 			s.Lowest = x
 		}
-		if i == 0 || x > s.Highest {
+		if s.After == 0 || x > s.Highest {
 			s.Highest = x
 		}
+		s.After++
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -47,10 +48,10 @@ type Summary struct {
 	Messages  int    // of the active branch before it in this file; none, where the host began another file
 }
 
-// Records gives what the last Read brought, in the order of the lines.
+// Records gives what the last Read brought, in the order of the lines, or where the host orders by time in that; of one time as the lines are.
 func (t *Transcript) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for i := t.since; i < len(t.entries); i++ {
+		for _, i := range t.order() {
 			err := ctx.Err()
 			var records []Record
 			if err == nil {
@@ -67,6 +68,18 @@ func (t *Transcript) Records(ctx context.Context) iter.Seq2[Record, error] {
 			}
 		}
 	}
+}
+
+// order gives the entries of the last Read in the order that their records have.
+func (t *Transcript) order() []int {
+	var all []int
+	for i := t.since; i < len(t.entries); i++ {
+		all = append(all, i)
+	}
+	if t.byTime {
+		slices.SortStableFunc(all, func(a, b int) int { return t.entries[a].at.Compare(t.entries[b].at) })
+	}
+	return all
 }
 
 // recordsOf gives what an entry says.
@@ -176,7 +189,7 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]conversation.Message, erro
 	}
 	for n := range messages {
 		m := &messages[n]
-		m.Key, m.SaidAt, m.Session = piece(e.key, n), e.at, t.Threads[e.thread].ID
+		m.Key, m.SaidAt, m.Session, m.Withheld = e.keyOf(n), e.at, t.Threads[e.thread].ID, e.withheld
 		switch {
 		case m.SetAside != "":
 		case e.kind != message:
@@ -187,7 +200,9 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]conversation.Message, erro
 			m.SetAside = conversation.AsideNew
 		}
 	}
-	messages[0].Raw = raw
+	if !e.redacted {
+		messages[0].Raw = raw
+	}
 	for _, j := range t.more[i] {
 		later := t.entries[j]
 		raw, err := t.text(later)

@@ -34,9 +34,10 @@ type taking struct {
 	batch  []conversation.Message // of one thread
 	thread int
 	bytes  int
-	offset int64 // of the end of the newest line in the batch
-	moved  bool  // the cursor is written
-	gated  bool  // the engine's options keep the transcript's own thread out, and so all of it
+	offset int64               // of the end of the newest line in the batch
+	moved  bool                // the cursor is written
+	marks  map[string]*marking // by conversation
+	gated  bool                // the engine's options keep the transcript's own thread out, and so all of it
 }
 
 // take stores what the last Read of a transcript found. Its cursor moves with the last batch; until then it stays where it was, so that
@@ -62,6 +63,9 @@ func (im *importer) take(ctx context.Context, t *Transcript, cursor conversation
 		k.copying[i] = true
 	}
 	if err := k.branch(ctx); err != nil {
+		return err
+	}
+	if err := k.purge(ctx); err != nil {
 		return err
 	}
 	for r, err := range t.Records(ctx) {
@@ -157,6 +161,9 @@ func (k *taking) message(ctx context.Context, r Record) error {
 	to := k.targets[r.Thread]
 	if at, ok := k.known[r.Key]; ok && (r.Unique || at.ConversationID == to.id) {
 		k.report.Known++
+		if k.t.Host == OpenBoa && m.SetAside == "" {
+			k.note(at, m.Key, m.Withheld)
+		}
 		return k.again(ctx, m, at)
 	}
 	k.batch = append(k.batch, *m)
@@ -371,6 +378,9 @@ func (k *taking) end() conversation.Cursor {
 
 // finish stores the rest, the title and the cursor.
 func (k *taking) finish(ctx context.Context) error {
+	if err := k.mark(ctx); err != nil {
+		return err
+	}
 	if err := k.flush(ctx, true); err != nil || k.gated {
 		return err
 	}

@@ -35,13 +35,7 @@ DELETE FROM temp.main.fts_hits;
 
 -- name: recall_conversations
 -- The conversations that are named, by id or name.
-SELECT a.name, c.id, c.scope
-FROM (SELECT unnest($names::VARCHAR[]) AS name) AS a
-JOIN conversations AS c ON c.name = a.name
-UNION
-SELECT a.name, c.id, c.scope
-FROM (SELECT unnest($names::VARCHAR[]) AS name) AS a
-JOIN conversations AS c ON c.id = a.name;
+SELECT name, id, scope FROM conversations WHERE list_contains($names::VARCHAR[], name) OR list_contains($names::VARCHAR[], id);
 
 -- name: recall_clear_weights
 DELETE FROM temp.main.weighing;

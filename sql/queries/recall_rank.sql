@@ -167,18 +167,20 @@ JOIN memories AS m ON m.id = d.owner_id
 WHERE d.doc_no IN (SELECT doc_no FROM listed());
 
 -- name: recall_messages
--- What is shown of messages; of those without a text what tools were given and gave.
+-- What is shown of messages.
 SELECT d.doc_no, m.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL AS tier, m.conversation_id, m.said_at,
-    coalesce(nullif(m.text, ''), t.text, ''), NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, m.session, m.speaker, m.role, m.seq, m.caption
+    m.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, m.session, m.speaker, m.role, m.seq, m.caption
 FROM documents AS d
 JOIN messages AS m ON m.id = d.owner_id
-LEFT JOIN (
-    SELECT message_id, left(string_agg(concat_ws(' ', tool, input, output), chr(10) ORDER BY ordinal), 1000) AS text
-    FROM parts
-    WHERE kind = 'tool'::part_kind AND message_id IN (SELECT owner_id FROM documents WHERE doc_no IN (SELECT doc_no FROM listed()))
-    GROUP BY message_id
-) AS t ON t.message_id = m.id AND m.text = ''
 WHERE d.doc_no IN (SELECT doc_no FROM listed());
+
+-- name: recall_tool_texts
+-- What tools were given and gave, of messages without a text.
+SELECT d.doc_no, left(string_agg(concat_ws(' ', p.tool, p.input, p.output), chr(10) ORDER BY p.ordinal), 1000)
+FROM documents AS d
+JOIN parts AS p ON p.message_id = d.owner_id
+WHERE p.kind = 'tool'::part_kind AND d.doc_no IN (SELECT doc_no FROM listed())
+GROUP BY d.doc_no;
 
 -- name: recall_summaries
 -- What is shown of summaries.

@@ -164,10 +164,23 @@ func (s *tableScan[T]) Init() duckdb.ParallelTableSourceInfo {
 // NewLocalState is how many rows were read.
 func (s *tableScan[T]) NewLocalState() any { return new(int) }
 
+// wanted reports whether the statement reads a column; rows from n on are free. A value for a column that it does not read is ignored, but that takes the
+// driver longer than to set one.
+func wanted(chunk duckdb.DataChunk, column, n int) bool {
+	if n == duckdb.GetDataChunkCapacity() || chunk.SetValue(column, n, nil) != nil {
+		return true
+	}
+	_, err := chunk.GetValue(column, n)
+	return err == nil
+}
+
 func (s *tableScan[T]) FillChunk(state any, chunk duckdb.DataChunk) error {
 	read := state.(*int)
 	n := min(len(s.held.rows)-*read, duckdb.GetDataChunkCapacity())
 	for column, c := range s.table.Columns {
+		if !wanted(chunk, column, n) {
+			continue
+		}
 		for row := range n {
 			if err := c.set(chunk, column, row, &s.held.rows[*read+row]); err != nil {
 				return fmt.Errorf("table %s: column %s: %w", s.table.Name, c.name, err)
