@@ -200,3 +200,34 @@ func TestOpenBoaLearnings(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// TestOddRows: values of other types than expected, nulls, bytes that are no text, and a line of twenty megabytes make nothing else unreadable.
+func TestOddRows(t *testing.T) {
+	huge := strings.Repeat("word ", 4<<20)
+	takobot := `{"session_id":7,"session_key":"odd","type":"session"}` + "\n" + `{"created_at":7e300,"role":"user","text":"one","type":"message"}` + "\n" + `[1,2]` + "\n" + `null` + "\n" +
+		`{"created_at":{"at":1},"role":["user"],"text":"two","type":"message"}` + "\n" + `{"created_at":null,"role":"user","text":"a\u0000b \ud800","type":"message"}` + "\n" +
+		`{"created_at":"2026-01-01T12:00:00+00:00","role":"user","text":"` + huge + `","type":"message"}` + "\n" + `{"role":"user","text":"last","type":"message"}` + "\n"
+	openBoa := `{"kind":"session.event.appended","sessionId":"odd","event":{"id":7,"type":"user.message","createdAt":true,"processedAt":"x","message":"no id"}}` + "\n" +
+		`{"kind":"session.event.appended","sessionId":"odd","event":"not an object"}` + "\n" + `{"kind":"session.event.appended","sessionId":["odd"],"event":{"id":"a","type":null,"message":{}}}` + "\n" +
+		`{"kind":"session.event.appended","sessionId":"odd","event":{"id":"b","type":"agent.tool_use","toolName":7,"input":"{broken","output":[{"type":"text","text":"x"},7]}}` + "\n" +
+		`{"kind":"session.event.processed","sessionId":"odd","eventId":{"id":"b"}}` + "\n" + `{"kind":"message.posted","messageId":"m","revision":"two","author":"nobody","body":{"a":1}}` + "\n" +
+		`{"kind":"turn.completed","checkpoint":"none","requestMessage":5,"responseMessage":"` + huge + `"}` + "\n" +
+		`{"kind":"session.event.appended","sessionId":"odd","event":{"id":"c","type":"user.message","message":"last"}}` + "\n"
+	for host, c := range map[session.Host]struct {
+		content string
+		skipped int
+	}{session.Takobot: {takobot, 2}, session.OpenBoa: {openBoa, 0}} {
+		e := open(t)
+		path := write(t, filepath.Join(t.TempDir(), "odd.jsonl"), c.content)
+		f := imported(t, e, path).Files[0]
+		if f.Host != host || len(f.Skipped) != c.skipped || f.Pending != 0 {
+			t.Errorf("%s: %+v", host, f)
+		}
+		if n := rows(t, e, "SELECT count(*) FROM main.messages WHERE text = 'last'"); n[0][0] != "1" {
+			t.Errorf("%s: %q", host, n)
+		}
+		if f := imported(t, e, path).Files[0]; !f.Unchanged {
+			t.Errorf("%s, again: %+v", host, f)
+		}
+	}
+}
