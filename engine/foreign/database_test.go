@@ -72,3 +72,45 @@ func TestCopies(t *testing.T) {
 	}
 	holds()
 }
+
+// TestStamp: a commit changes what says that a database changed; what says that a copy is none changes when the log is begun anew, and with every commit that uses no log.
+func TestStamp(t *testing.T) {
+	for _, c := range []struct {
+		name, mode  string
+		between     string // two commits
+		torn, again bool
+	}{{"a log that grows", "wal", "SELECT 1", false, true}, {"a log that is begun anew", "wal", "PRAGMA wal_checkpoint(restart)", true, true}, {"no log", "delete", "SELECT 1", true, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "host.db")
+			host, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer host.Close()
+			host.SetMaxOpenConns(1)
+			do := func(statement string) {
+				t.Helper()
+				if _, err := host.Exec(statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			do("PRAGMA journal_mode = " + c.mode)
+			do("PRAGMA wal_autocheckpoint = 0")
+			do("CREATE TABLE t (n INTEGER)")
+			do("INSERT INTO t VALUES (1)")
+			before, err := stampOf(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			do(c.between)
+			do("INSERT INTO t VALUES (2)")
+			after, err := stampOf(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if torn, again := before.steady != after.steady, before.all != after.all; torn != c.torn || again != c.again {
+				t.Errorf("torn %t, again %t\n%+v\n%+v", torn, again, before, after)
+			}
+		})
+	}
+}
