@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/build"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/extract"
@@ -48,6 +49,7 @@ type Engine struct {
 	lineage       *lineage.Keeper
 	turns         *turn.Turns
 	assembler     *assemble.Assembler
+	builder       *build.Builder
 	tools         *lookup.Tools
 	upkeep        *upkeep.Upkeep
 }
@@ -109,6 +111,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	e.lineage = lineage.New(e.file, e.scopes, e.memories, e.conversations, e.compactor)
 	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
 	e.assembler = assemble.New(e.file, e.index, e.conversations, o)
+	e.builder = build.New(e.file, e.index, e.scopes, e.conversations, e.recaller, e.assembler, o)
 	e.tools = lookup.New(e.file, e.index, e.scopes, e.recaller, e.conversations, o)
 	e.upkeep = upkeep.New(e.file, e.contents, e.index, e.compactor, o)
 	return e, e.file.Keep()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/mallardmem/mallard/engine/build"
 	"github.com/mallardmem/mallard/engine/llm"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -29,6 +30,7 @@ type config struct {
 	LLM          llmConfig          `toml:"llm"`
 	Database     databaseConfig     `toml:"database"`
 
+	presets []build.Preset    // the tables presets.NAME, which are no settings of memctl
 	file    string            // that was read; "": there is none
 	origins map[string]string // of the keys that are set, such as conversation.timezone: "file", or the name of a variable
 }
@@ -116,9 +118,12 @@ func (c *config) readFile(path string) error {
 		known = append(known, s.table, s.name())
 	}
 	for _, key := range meta.Keys() { // Undecoded would let another case pass
-		if !slices.Contains(known, key.String()) {
+		if key[0] != "presets" && !slices.Contains(known, key.String()) {
 			return usage("%s: unknown key %s; `memctl config show` lists all of them", path, key)
 		}
+	}
+	if c.presets, err = build.ReadPresets(string(text)); err != nil {
+		return usage("%s: %w", path, err)
 	}
 	for _, s := range c.settings() {
 		if meta.IsDefined(s.table, s.key) {

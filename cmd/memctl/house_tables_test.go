@@ -57,6 +57,8 @@ var owners = map[string]string{
 	"compactions":      "compact",
 	"compaction_debts": "compact",
 
+	"context_snapshots": "build",
+
 	"drafts":             "extract",
 	"admissions":         "extract",
 	"extraction_cursors": "extract",

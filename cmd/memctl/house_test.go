@@ -23,7 +23,7 @@ const (
 // ground is what every room above it may use, and rooms are those that the engine is made of.
 const (
 	ground = "engine/internal/fault engine/internal/duck engine/ids engine/kinds engine/setup engine/text engine/window"
-	rooms  = "sql " + ground + " engine/payload engine/scope engine/query engine/index engine/interchange engine/memory engine/recall engine/conversation engine/compact engine/extract engine/lineage engine/turn engine/assemble engine/lookup engine/upkeep engine/salvage"
+	rooms  = "sql " + ground + " engine/payload engine/scope engine/query engine/index engine/interchange engine/memory engine/recall engine/conversation engine/compact engine/extract engine/lineage engine/turn engine/assemble engine/build engine/lookup engine/upkeep engine/salvage"
 )
 
 // house says who may import what of this module; the first rule whose pattern fits a package counts. In patterns "*" is one
@@ -62,6 +62,7 @@ var house = []struct{ of, may string }{
 	{"engine/lineage", "sql " + ground + " engine/index engine/memory engine/scope engine/conversation engine/compact"},
 	{"engine/turn", "sql " + ground + " engine/text/capture engine/index engine/memory engine/recall engine/extract engine/conversation"},
 	{"engine/assemble", "engine/internal/resident sql " + ground + " engine/index engine/recall engine/conversation engine/compact engine/prompts"},
+	{"engine/build", "sql " + ground + " engine/index engine/memory engine/scope engine/recall engine/conversation engine/assemble engine/prompts"},
 	{"engine/lookup", "engine/internal/resident sql " + ground + " engine/text/standin engine/index engine/memory engine/scope engine/recall engine/conversation engine/compact engine/assemble engine/prompts"},
 	{"engine/upkeep", "sql " + ground + " engine/index engine/payload engine/conversation engine/compact engine/internal/duckfile"},
 	{"engine/salvage", "sql " + ground + " engine/index engine/payload engine/upkeep engine/internal/duckfile"},

@@ -87,6 +87,7 @@ var explanations = [...]explained{
 	{"two active conversations of one session key", "messages may go into the wrong one", tidying, "the one with the newest message stays active, the others are archived"},
 	{"conversation that is both active and archived, or neither", "hosts may find it or not", tidying, "it is archived if it has a time of that, else active"},
 	{"conversation whose tokens nobody can count", "nothing can be appended to it, or compacted in it", tidying, "new messages are counted as by default"},
+	{"snapshot of a context of no conversation", "nothing can be built to compare with it", tidying, "the snapshot is deleted"},
 	{"debt of no conversation, or a second one", "a compaction waits that can't be done, or was asked for twice", tidying, "the debt is deleted"},
 	{"compaction of no conversation", "it is a record of nothing", tidying, "the record is deleted"},
 	{"cursor of no conversation", "a transcript is followed into nothing", tidying, "the cursor forgets its conversation"},

@@ -105,7 +105,11 @@ WHERE conversation_id NOT IN (SELECT id FROM conversations)
 UNION ALL
 SELECT 'cursor of no conversation', path
 FROM cursors
-WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
+WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'snapshot of a context of no conversation', id
+FROM context_snapshots
+WHERE conversation_id NOT IN (SELECT id FROM conversations);
 
 -- name: check_extraction
 -- Contradictions about what was drawn from talk.

@@ -63,6 +63,7 @@ DELETE FROM compaction_debts
 WHERE conversation_id NOT IN (SELECT id FROM conversations)
    OR rowid NOT IN (SELECT min(rowid) FROM compaction_debts GROUP BY conversation_id);
 UPDATE cursors SET conversation_id = NULL WHERE conversation_id NOT IN (SELECT id FROM conversations);
+DELETE FROM context_snapshots WHERE conversation_id NOT IN (SELECT id FROM conversations);
 DELETE FROM drafts WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
 DELETE FROM admissions WHERE draft_id NOT IN (SELECT id FROM drafts);
 DELETE FROM extraction_cursors WHERE conversation_id NOT IN (SELECT id FROM conversations);
