@@ -9,6 +9,8 @@ import (
 
 	"github.com/mallardmem/mallard/engine/assemble"
 	"github.com/mallardmem/mallard/engine/build"
+	"github.com/mallardmem/mallard/engine/chain"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/extract"
@@ -44,6 +46,8 @@ type Engine struct {
 	memories      *memory.Store
 	recaller      *recall.Recaller
 	conversations *conversation.Store
+	models        *chain.Chain
+	checkpoints   *checkpoint.Checkpoints
 	compactor     *compact.Compactor
 	extractor     *extract.Extractor
 	lineage       *lineage.Keeper
@@ -106,7 +110,9 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := e.conversations.Resume(ctx); err != nil {
 		return nil, err
 	}
-	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
+	e.models = chain.New(e.file, e.conversations, o)
+	e.checkpoints = checkpoint.New(e.file, e.index, e.scopes, e.conversations, e.models, o)
+	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, e.models, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
 	e.lineage = lineage.New(e.file, e.scopes, e.memories, e.conversations, e.compactor)
 	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)

@@ -58,6 +58,9 @@ var owners = map[string]string{
 	"compaction_debts": "compact",
 
 	"context_snapshots": "build",
+	"checkpoints":       "checkpoint",
+	"flush_state":       "checkpoint",
+	"summarizer_state":  "chain",
 
 	"drafts":             "extract",
 	"admissions":         "extract",

@@ -23,7 +23,7 @@ const (
 // ground is what every room above it may use, and rooms are those that the engine is made of.
 const (
 	ground = "engine/internal/fault engine/internal/duck engine/ids engine/kinds engine/setup engine/text engine/window"
-	rooms  = "sql " + ground + " engine/payload engine/scope engine/query engine/index engine/interchange engine/memory engine/recall engine/conversation engine/compact engine/extract engine/lineage engine/turn engine/assemble engine/build engine/lookup engine/upkeep engine/salvage"
+	rooms  = "sql " + ground + " engine/payload engine/scope engine/query engine/index engine/interchange engine/memory engine/recall engine/conversation engine/chain engine/checkpoint engine/compact engine/extract engine/lineage engine/turn engine/assemble engine/build engine/lookup engine/upkeep engine/salvage"
 )
 
 // house says who may import what of this module; the first rule whose pattern fits a package counts. In patterns "*" is one
@@ -57,7 +57,9 @@ var house = []struct{ of, may string }{
 	{"engine/memory", "sql " + ground + " engine/index engine/interchange engine/scope engine/vec"},
 	{"engine/recall", "engine/internal/resident sql " + ground + " engine/text/dates engine/index engine/memory engine/scope engine/vec"},
 	{"engine/conversation", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/interchange engine/payload engine/scope engine/prompts"},
-	{"engine/compact", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/payload engine/scope engine/conversation engine/prompts"},
+	{"engine/chain", "sql " + ground + " engine/conversation"},
+	{"engine/checkpoint", "sql " + ground + " engine/text/extract engine/index engine/scope engine/conversation engine/prompts engine/chain"},
+	{"engine/compact", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/payload engine/scope engine/conversation engine/prompts engine/chain engine/checkpoint"},
 	{"engine/extract", "sql " + ground + " engine/text/capture engine/index engine/memory engine/scope engine/conversation engine/prompts"},
 	{"engine/lineage", "sql " + ground + " engine/index engine/memory engine/scope engine/conversation engine/compact"},
 	{"engine/turn", "sql " + ground + " engine/text/capture engine/index engine/memory engine/recall engine/extract engine/conversation"},

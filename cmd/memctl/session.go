@@ -23,7 +23,7 @@ away stays findable. A transcript can be read as often as one likes: nothing is 
   memctl session watch ~/.codex/sessions
   memctl session list`,
 	}
-	cmd.AddCommand(newSessionImportCommand(a), newSessionWatchCommand(a), newSessionListCommand(a))
+	cmd.AddCommand(newSessionImportCommand(a), newSessionWatchCommand(a), newSessionListCommand(a), newSessionRetryCommand(a), newSessionFlushCommand(a))
 	return cmd
 }
 
@@ -82,6 +82,9 @@ func (a *app) printSessionFile(f session.FileReport) {
 	}
 	if f.Summaries > 0 {
 		said = append(said, plural(f.Summaries, "summary", "summaries"))
+	}
+	if f.Checkpoints > 0 {
+		said = append(said, plural(f.Checkpoints, "checkpoint", "checkpoints"))
 	}
 	if f.Moved > 0 {
 		said = append(said, plural(f.Moved, "message", "messages")+" moved off the branch or back")

@@ -21,6 +21,7 @@ const (
 	Retraction   = "ret_"
 
 	ContextSnapshot = "shot_"
+	Checkpoint      = "ckpt_"
 )
 
 // How many characters of an id's ending are shown, and the fewest that are accepted.

@@ -10,7 +10,7 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 )
 
-// Record is one thing that a transcript says. One of Message, Blocks and Summary is there.
+// Record is one thing that a transcript says. One of Message, Blocks, Summary and Checkpoint is there.
 type Record struct {
 	Thread       int    // index into Threads
 	Line, Offset int64  // where it is; Offset is that of the line's end
@@ -19,9 +19,24 @@ type Record struct {
 	Twins  []string
 	Unique bool // no other transcript of the host has the key for anything else
 
-	Message *conversation.Message
-	Blocks  []conversation.Block // more of an earlier message
-	Summary *Summary
+	Message    *conversation.Message
+	Blocks     []conversation.Block // more of an earlier message
+	Summary    *Summary
+	Checkpoint *Checkpoint
+}
+
+// Checkpoint is what a host noted of a conversation, up to a message.
+type Checkpoint struct {
+	Summary                      string
+	Topics, Decisions, Questions []string
+	Tokens, Messages             int // in the context then; 0: it does not say
+	At                           time.Time
+	After                        string // the key of the last message before it; empty: there is none
+}
+
+// checkpointing is a format whose lines may be checkpoints.
+type checkpointing interface {
+	checkpoint(i int, raw []byte) *Checkpoint
 }
 
 // Summary stands for every message of its thread before FirstKept.
@@ -93,6 +108,17 @@ func (t *Transcript) recordsOf(i int) ([]Record, error) {
 		r.Message, r.Key, r.Twins = &messages[n], messages[n].Key, t.twins(i, n)
 		records = append(records, r)
 	}
+	if f, ok := t.format.(checkpointing); ok {
+		if k := f.checkpoint(i, raw); k != nil {
+			k.At = e.at
+			if last := t.talkUntil(i); last != none {
+				k.After = t.entries[last].key
+			}
+			r := record
+			r.Checkpoint, r.Twins = k, t.twins(i, 0)
+			records = append(records, r)
+		}
+	}
 	if e.kind == compaction && e.inForce {
 		if said := t.format.summary(e, raw); said != "" {
 			record.Summary = &Summary{Text: said, At: e.at, Messages: t.talkBefore(i)}
@@ -129,6 +155,16 @@ func (t *Transcript) talkBefore(i int) (n int) {
 		}
 	}
 	return n
+}
+
+// talkUntil gives the last message on the active branch of a thread before an entry, or none.
+func (t *Transcript) talkUntil(i int) int {
+	for j := i - 1; j >= 0; j-- {
+		if e := t.entries[j]; e.thread == t.entries[i].thread && e.head == j && e.talk() {
+			return j
+		}
+	}
+	return none
 }
 
 // talkAfter gives the first message on the active branch of a thread after an entry, or none.

@@ -28,6 +28,7 @@ type FileReport struct {
 	Known          int    `json:"known"`
 	Parts          int    `json:"parts"`
 	Summaries      int    `json:"summaries"`
+	Checkpoints    int    `json:"checkpoints,omitempty"`
 	Moved          int    `json:"moved"`    // messages that left the branch or came back
 	Marked         int    `json:"marked"`   // messages that the host shows now and withheld before, or the other way round
 	Redacted       int    `json:"redacted"` // messages of which the host took back what they said

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 )
@@ -142,6 +143,8 @@ func (k *taking) record(ctx context.Context, r Record) error {
 		return k.message(ctx, r)
 	case r.Summary != nil:
 		return k.adopt(ctx, r)
+	case r.Checkpoint != nil:
+		return k.checkpoint(ctx, r)
 	}
 	return k.parts(ctx, r.Key, r.Blocks)
 }
@@ -265,6 +268,26 @@ func (k *taking) adopt(ctx context.Context, r Record) error {
 		k.report.Summaries++
 	}
 	return nil
+}
+
+// checkpoint takes a checkpoint of the host's over, unless the conversation that this one is a copy of has it.
+func (k *taking) checkpoint(ctx context.Context, r Record) error {
+	if k.copied(r.Twins) {
+		return nil
+	}
+	if err := k.flush(ctx, false); err != nil || k.gated {
+		return err
+	}
+	to, c := k.targets[r.Thread], r.Checkpoint
+	if to.id == "" {
+		return nil
+	}
+	_, adopted, err := k.e.AdoptCheckpoint(ctx, checkpoint.AdoptRequest{Conversation: to.id, Agent: k.r.Agent, Key: r.Key, After: c.After, At: c.At, Summary: storable(c.Summary),
+		Topics: c.Topics, Decisions: c.Decisions, Questions: c.Questions, TokensAt: c.Tokens, MessagesAt: c.Messages, By: string(k.t.Host)})
+	if adopted {
+		k.report.Checkpoints++
+	}
+	return err
 }
 
 // say makes a summary a message: what it stands for is not in this conversation, but in another file or in the session's parent.
