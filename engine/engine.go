@@ -8,6 +8,9 @@ import (
 	"sync"
 
 	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/build"
+	"github.com/mallardmem/mallard/engine/chain"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/extract"
@@ -43,11 +46,14 @@ type Engine struct {
 	memories      *memory.Store
 	recaller      *recall.Recaller
 	conversations *conversation.Store
+	models        *chain.Chain
+	checkpoints   *checkpoint.Checkpoints
 	compactor     *compact.Compactor
 	extractor     *extract.Extractor
 	lineage       *lineage.Keeper
 	turns         *turn.Turns
 	assembler     *assemble.Assembler
+	builder       *build.Builder
 	tools         *lookup.Tools
 	upkeep        *upkeep.Upkeep
 }
@@ -104,11 +110,14 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := e.conversations.Resume(ctx); err != nil {
 		return nil, err
 	}
-	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
+	e.models = chain.New(e.file, e.conversations, o)
+	e.checkpoints = checkpoint.New(e.file, e.index, e.scopes, e.conversations, e.models, o)
+	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, e.models, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
 	e.lineage = lineage.New(e.file, e.scopes, e.memories, e.conversations, e.compactor)
 	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
 	e.assembler = assemble.New(e.file, e.index, e.conversations, o)
+	e.builder = build.New(e.file, e.index, e.scopes, e.conversations, e.recaller, e.assembler, o)
 	e.tools = lookup.New(e.file, e.index, e.scopes, e.recaller, e.conversations, o)
 	e.upkeep = upkeep.New(e.file, e.contents, e.index, e.compactor, o)
 	return e, e.file.Keep()

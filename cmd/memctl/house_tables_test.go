@@ -57,6 +57,11 @@ var owners = map[string]string{
 	"compactions":      "compact",
 	"compaction_debts": "compact",
 
+	"context_snapshots": "build",
+	"checkpoints":       "checkpoint",
+	"flush_state":       "checkpoint",
+	"summarizer_state":  "chain",
+
 	"drafts":             "extract",
 	"admissions":         "extract",
 	"extraction_cursors": "extract",

@@ -88,3 +88,15 @@ LEFT JOIN summed AS s ON s.conversation_id = c.id
 LEFT JOIN compacted AS p ON p.conversation_id = c.id
 LEFT JOIN owed AS d ON d.conversation_id = c.id
 LEFT JOIN ingested AS n ON n.conversation_id = c.id;
+
+-- What models were shown: each context that was built and kept, and builds that failed. items are how many were shown; drifted says of builds of one
+-- conversation and preset whether the preset has changed since the build before.
+CREATE OR REPLACE VIEW report.context_snapshots AS
+SELECT s.id, c.name AS conversation, s.conversation_id, s.turn, s.until_seq, s.preset, s.status, s.hash, s.config_hash,
+    s.config_hash <> lag(s.config_hash) OVER (PARTITION BY s.conversation_id, s.preset ORDER BY s.built_at, s.id) AS drifted,
+    (s.counts ->> 'messages')::INTEGER AS messages, (s.counts ->> 'messages_left')::INTEGER AS messages_left, (s.counts ->> 'summaries')::INTEGER AS summaries,
+    (s.counts ->> 'memory_pointers')::INTEGER AS memory_pointers, (s.counts ->> 'tool_snippets')::INTEGER AS tool_snippets,
+    (s.counts ->> 'cost')::INTEGER AS cost, (s.counts ->> 'budget')::INTEGER AS budget, json_array_length(s.items)::INTEGER AS items,
+    s.selection ->> '$.selection.outcome' AS selection, s.trimmed, s.trim_note ->> 'note' AS note, s.over_budget, s.error_class, s.stage, s.next_action, s.error, s.built_at
+FROM main.context_snapshots AS s
+JOIN main.conversations AS c ON c.id = s.conversation_id;
