@@ -8,6 +8,9 @@ import (
 	"sync"
 
 	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/build"
+	"github.com/mallardmem/mallard/engine/chain"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/extract"
@@ -16,6 +19,7 @@ import (
 	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/recall"
@@ -41,13 +45,17 @@ type Engine struct {
 	index         *index.Index
 	queries       *query.Reader
 	memories      *memory.Store
+	notes         *note.Keeper
 	recaller      *recall.Recaller
 	conversations *conversation.Store
+	models        *chain.Chain
+	checkpoints   *checkpoint.Checkpoints
 	compactor     *compact.Compactor
 	extractor     *extract.Extractor
 	lineage       *lineage.Keeper
 	turns         *turn.Turns
 	assembler     *assemble.Assembler
+	builder       *build.Builder
 	tools         *lookup.Tools
 	upkeep        *upkeep.Upkeep
 }
@@ -97,6 +105,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	}
 	e.queries = query.New(e.file)
 	e.memories = memory.New(e.file, e.index, e.scopes, o)
+	e.notes = note.New(e.file, e.index, e.scopes, o)
 	e.recaller = recall.New(e.file, e.index, e.scopes, o)
 	if e.conversations, err = conversation.New(e.file, e.contents, e.index, e.scopes, o); err != nil {
 		return nil, err
@@ -104,11 +113,14 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	if err := e.conversations.Resume(ctx); err != nil {
 		return nil, err
 	}
-	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, o)
+	e.models = chain.New(e.file, e.conversations, o)
+	e.checkpoints = checkpoint.New(e.file, e.index, e.scopes, e.conversations, e.models, o)
+	e.compactor = compact.New(e.file, e.contents, e.index, e.scopes, e.conversations, e.models, o)
 	e.extractor = extract.New(e.file, e.index, e.scopes, e.memories, e.conversations, o)
 	e.lineage = lineage.New(e.file, e.scopes, e.memories, e.conversations, e.compactor)
 	e.turns = turn.New(e.file, e.index, e.memories, e.recaller, e.conversations, e.extractor, o)
 	e.assembler = assemble.New(e.file, e.index, e.conversations, o)
+	e.builder = build.New(e.file, e.index, e.scopes, e.conversations, e.recaller, e.assembler, o)
 	e.tools = lookup.New(e.file, e.index, e.scopes, e.recaller, e.conversations, o)
 	e.upkeep = upkeep.New(e.file, e.contents, e.index, e.compactor, o)
 	return e, e.file.Keep()

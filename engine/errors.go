@@ -62,4 +62,6 @@ var (
 	ErrGrantSpent = fault.ErrGrantSpent
 	// ErrConflict: what was to be replaced has changed meanwhile. Nothing was written; try again.
 	ErrConflict = fault.ErrConflict
+	// ErrBudget: what a context must show is more than its budget, and the request is strict.
+	ErrBudget = fault.ErrBudget
 )

@@ -7,5 +7,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	enginetest.Main(m, map[string]func(path string) error{"write": writeForEver, "deed": killedDeed})
+	enginetest.Main(m, map[string]func(path string) error{"write": writeForEver, "deed": killedDeed, "chaos": chaosForEver})
 }

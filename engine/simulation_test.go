@@ -282,7 +282,7 @@ func (s *simulation) words(n int) string {
 
 // compact makes the context smaller, in one of all ways; now and then the host gives up meanwhile.
 func (s *simulation) compact(d *simulated) {
-	modes := compact.Modes()
+	modes := compact.DAG.Modes()
 	r := compact.Request{Conversation: d.named(), Mode: modes[s.rng.IntN(len(modes))], Budget: 50 << s.rng.IntN(7), Force: s.rng.IntN(3) == 0}
 	if s.rng.IntN(4) == 0 {
 		r.Live = s.rng.IntN(3000)

@@ -184,7 +184,7 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 	if err != nil {
 		return err
 	}
-	o.Conversation, o.Turns = c.Conversation, c.Turns
+	o.Conversation, o.Rolling, o.Turns = c.Conversation, c.Rolling, c.Turns
 	preset := cmp.Or(o.Extraction.Admission.Preset, c.Admission.Preset)
 	o.Extraction = c.Extraction
 	o.Extraction.Admission = c.Admission
@@ -199,7 +199,7 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 		}
 	}
 	if how&canAsk != 0 || how&canExplore != 0 && c.Conversation.SummarizeFiles {
-		if o.LLM, err = c.LLM.open(); err != nil {
+		if o.LLM, o.Fallbacks, err = c.LLM.open(); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/mallardmem/mallard/engine/build"
 	"github.com/mallardmem/mallard/engine/llm"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -23,12 +24,14 @@ import (
 // config is what the configuration file and the environment say. docs/configuration.md lists every key.
 type config struct {
 	Conversation setup.Conversation `toml:"conversation"`
+	Rolling      setup.Rolling      `toml:"rolling"`
 	Extraction   setup.Extraction   `toml:"extraction"`
 	Admission    setup.Admission    `toml:"admission"`
 	Turns        setup.Turns        `toml:"turns"`
 	LLM          llmConfig          `toml:"llm"`
 	Database     databaseConfig     `toml:"database"`
 
+	presets []build.Preset    // the tables presets.NAME, which are no settings of memctl
 	file    string            // that was read; "": there is none
 	origins map[string]string // of the keys that are set, such as conversation.timezone: "file", or the name of a variable
 }
@@ -38,6 +41,7 @@ type llmConfig struct {
 	Provider    string         `toml:"provider"`    // openai or anthropic; "": none
 	BaseURL     string         `toml:"base_url"`    // default the provider's own
 	Model       string         `toml:"model"`       // its name
+	Fallbacks   []string       `toml:"fallbacks"`   // models of the same provider that are asked where that one fails
 	KeyEnv      string         `toml:"key_env"`     // the variable that has the key; default OPENAI_API_KEY or ANTHROPIC_API_KEY
 	Timeout     setup.Duration `toml:"timeout"`     // of one request; default 60s
 	Retries     *int           `toml:"retries"`     // default 2
@@ -116,9 +120,12 @@ func (c *config) readFile(path string) error {
 		known = append(known, s.table, s.name())
 	}
 	for _, key := range meta.Keys() { // Undecoded would let another case pass
-		if !slices.Contains(known, key.String()) {
+		if key[0] != "presets" && !slices.Contains(known, key.String()) {
 			return usage("%s: unknown key %s; `memctl config show` lists all of them", path, key)
 		}
+	}
+	if c.presets, err = build.ReadPresets(string(text)); err != nil {
+		return usage("%s: %w", path, err)
 	}
 	for _, s := range c.settings() {
 		if meta.IsDefined(s.table, s.key) {
@@ -152,12 +159,13 @@ func (c *config) readEnvironment() error {
 
 // resolved fills in the defaults, and refuses values that are not allowed.
 func (c config) resolved() (config, error) {
-	var err, ofExtraction, ofTurns error
+	var err, ofRolling, ofExtraction, ofTurns error
 	c.Conversation, err = c.Conversation.Resolved()
+	c.Rolling, ofRolling = c.Rolling.Resolved()
 	c.Extraction.Admission = c.Admission
 	c.Extraction, ofExtraction = c.Extraction.Resolved()
 	c.Turns, ofTurns = c.Turns.Resolved()
-	err = errors.Join(err, ofExtraction, ofTurns)
+	err = errors.Join(err, ofRolling, ofExtraction, ofTurns)
 	c.Database.Memory = cmp.Or(c.Database.Memory, setup.DefaultMemory)
 	if c.Database.Memory < setup.LeastMemory {
 		err = errors.Join(err, usage("database.memory is %s; allowed: %dMB or more", c.Database.Memory, setup.LeastMemory))
@@ -193,13 +201,18 @@ func parseInto(field reflect.Value, text string) error {
 	case reflect.String:
 		field.SetString(text)
 	case reflect.Slice:
-		var list []string
+		list := reflect.MakeSlice(field.Type(), 0, 0)
 		for word := range strings.SplitSeq(text, ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				list = append(list, word)
+			if word = strings.TrimSpace(word); word == "" {
+				continue
 			}
+			one := reflect.New(field.Type().Elem()).Elem()
+			if err := parseInto(one, word); err != nil {
+				return err
+			}
+			list = reflect.Append(list, one)
 		}
-		field.Set(reflect.ValueOf(list))
+		field.Set(list)
 	case reflect.Int:
 		var n int
 		if n, err = strconv.Atoi(text); err != nil {
@@ -227,13 +240,13 @@ var providers = []struct {
 	open         func(llm.Config) (*llm.Client, error)
 }{{"openai", "OPENAI_API_KEY", llm.OpenAI}, {"anthropic", "ANTHROPIC_API_KEY", llm.Anthropic}}
 
-// open gives the model; nil when none is configured.
-func (c llmConfig) open() (setup.LLM, error) {
+// open gives the model and those that are asked where it fails; nil when none is configured.
+func (c llmConfig) open() (model setup.LLM, fallbacks []setup.LLM, err error) {
 	if c.Provider == "" {
-		if c.Model != "" || c.BaseURL != "" {
-			return nil, usage("llm.provider is missing; allowed: openai, anthropic")
+		if c.Model != "" || c.BaseURL != "" || len(c.Fallbacks) > 0 {
+			return nil, nil, usage("llm.provider is missing; allowed: openai, anthropic")
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
 	for _, p := range providers {
 		if p.name != c.Provider {
@@ -241,22 +254,26 @@ func (c llmConfig) open() (setup.LLM, error) {
 		}
 		key, set := os.LookupEnv(cmp.Or(c.KeyEnv, p.keyEnv))
 		if c.KeyEnv != "" && !set {
-			return nil, usage("llm.key_env is %s, which is not set", c.KeyEnv)
+			return nil, nil, usage("llm.key_env is %s, which is not set", c.KeyEnv)
 		}
 		retries := 0 // the client's default
 		if c.Retries != nil {
 			if retries = *c.Retries; retries < 0 {
-				return nil, usage("llm.retries is %d; allowed: 0 or more", retries)
+				return nil, nil, usage("llm.retries is %d; allowed: 0 or more", retries)
 			} else if retries == 0 {
 				retries = -1
 			}
 		}
-		client, err := p.open(llm.Config{BaseURL: c.BaseURL, Key: key, Model: c.Model, Timeout: time.Duration(c.Timeout), Retries: retries,
-			Temperature: c.Temperature, Reasoning: c.Reasoning})
-		if err != nil {
-			return nil, usage("llm: %w", err)
+		var all []setup.LLM
+		for _, name := range append([]string{c.Model}, c.Fallbacks...) {
+			client, err := p.open(llm.Config{BaseURL: c.BaseURL, Key: key, Model: name, Timeout: time.Duration(c.Timeout), Retries: retries,
+				Temperature: c.Temperature, Reasoning: c.Reasoning})
+			if err != nil {
+				return nil, nil, usage("llm: %w", err)
+			}
+			all = append(all, client)
 		}
-		return client, nil
+		return all[0], all[1:], nil
 	}
-	return nil, usage("llm.provider is %q; allowed: openai, anthropic", c.Provider)
+	return nil, nil, usage("llm.provider is %q; allowed: openai, anthropic", c.Provider)
 }

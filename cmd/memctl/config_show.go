@@ -18,10 +18,10 @@ func newConfigCommand(a *app) *cobra.Command {
 		Short: "What holds for conversations, memories drawn from talk, the language model and the database",
 		Long: `Config shows what holds for conversations, how memories are drawn from talk and recalled before a turn, which language model there is, and how much memory the database has. A value is the default, or that of the
 configuration file, or that of an environment variable, which wins: MEMCTL_ and the key in capitals, such as MEMCTL_LEAF_CHUNK_TOKENS, or
-MEMCTL_LLM_MODEL for a key of the table [llm]; the tables [extraction], [admission] and [turns] have their names there as well.
+MEMCTL_LLM_MODEL for a key of the table [llm]; the tables [rolling], [extraction], [admission] and [turns] have their names there as well.
 
 The file is --config, else MEMCTL_CONFIG, else mallard/config.toml in your configuration folder. It is TOML, with the tables
-[conversation], [extraction], [admission], [turns], [llm] and [database]. A key that is not known is an error.`,
+[conversation], [rolling], [extraction], [admission], [turns], [llm] and [database]. A key that is not known is an error.`,
 		Example: `  memctl config show
   MEMCTL_LLM_PROVIDER=openai memctl config show --json`,
 	}
@@ -44,7 +44,7 @@ when a value is not allowed. No key of a provider is shown.`,
 				return err
 			}
 			resolved, err := c.resolved()
-			_, err2 := c.LLM.open()
+			_, _, err2 := c.LLM.open()
 			if err := errors.Join(err, err2); err != nil {
 				return err
 			}
@@ -96,6 +96,8 @@ func (a *app) printConfig(file string, values []configValue) {
 		case nil:
 		case []string:
 			value = strings.Join(x, ", ")
+		case []int:
+			value = strings.Trim(strings.Join(strings.Fields(fmt.Sprint(x)), ", "), "[]")
 		default:
 			value = fmt.Sprint(x)
 		}

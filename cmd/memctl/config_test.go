@@ -146,6 +146,9 @@ func TestEveryKeyIsKnownToTheEnvironment(t *testing.T) {
 			kind = kind.Elem()
 		}
 		text := map[reflect.Kind]string{reflect.Int: "7", reflect.Float64: "0.5", reflect.Bool: "true", reflect.String: "x", reflect.Slice: "a,b", reflect.Int64: "7s"}[kind.Kind()]
+		if kind == reflect.TypeFor[[]int]() {
+			text = "7,8"
+		}
 		if err := parseInto(s.field, text); text == "" || err != nil || s.field.IsZero() {
 			t.Errorf("%s of type %s from %q: %v, %v", s.name(), kind, text, s.field, err)
 		}
@@ -165,6 +168,9 @@ func TestEveryKeyOfTheFile(t *testing.T) {
 		text := texts[kind.Kind()]
 		if kind == reflect.TypeFor[megabytes]() {
 			text = [2]string{`"700MB"`, "800MB"}
+		}
+		if kind == reflect.TypeFor[[]int]() {
+			text = [2]string{`[7, 8]`, "9"}
 		}
 		path := filepath.Join(t.TempDir(), "config.toml")
 		write(t, path, fmt.Sprintf("[%s]\n%s = %s\n", s.table, s.key, text[0]))

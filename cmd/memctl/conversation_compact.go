@@ -26,10 +26,14 @@ func newConversationCompactCommand(a *app) *cobra.Command {
 unless the configuration says otherwise. No message is lost. The modes: sweep goes on until the context is below the threshold; under until
 it is below the whole budget or --target; leaf makes one summary. --force compacts in any case.
 
+With --policy rolling one summary takes the place of all but the newest half of the messages, and of the summary before it, when the context comes within the reserve of the
+budget or has too many messages. Its modes: sweep; preflight, before a model is called, also above 95 % of the budget; startup from half of it on, until there is room.
+
 Summaries are written by the model that the configuration names, else they pick sentences. --pending does, in place of one conversation,
 those whose compaction was put off.`,
 		Example: `  memctl conversation compact standup --budget 32000
   memctl conversation compact standup --force
+  memctl conversation compact standup --policy rolling --budget 200000 --live 196400
   memctl conversation compact --pending`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeArgs(a.conversations, 0),
@@ -60,14 +64,17 @@ those whose compaction was put off.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar((*string)(&r.Mode), "mode", string(compact.Sweep), "sweep, under or leaf")
+	f.StringVar((*string)(&r.Policy), "policy", "", "dag or rolling (default as configured, else dag)")
+	f.StringVar((*string)(&r.Mode), "mode", string(compact.Sweep), "sweep, under or leaf; of rolling sweep, preflight or startup")
+	f.IntVar(&r.Live, "live", 0, "tokens that the provider counted in the prompt")
 	f.IntVar(&r.Budget, "budget", defaultBudget, "what the model's context holds, in tokens")
 	f.IntVar(&r.Target, "target", 0, "with --mode under: tokens to get below (default the budget)")
 	f.BoolVar(&r.Force, "force", false, "compact although the context is not above its threshold")
 	f.StringVar(&r.Instructions, "instructions", "", "for the summariser")
 	f.BoolVar(&pending, "pending", false, "compact the conversations whose compaction was put off")
-	complete(cmd, "mode", compact.Modes())
-	for _, name := range []string{"mode", "budget", "target", "force", "instructions"} {
+	complete(cmd, "mode", append(compact.DAG.Modes(), compact.Preflight, compact.Startup))
+	complete(cmd, "policy", compact.Policies())
+	for _, name := range []string{"policy", "mode", "live", "budget", "target", "force", "instructions"} {
 		cmd.MarkFlagsMutuallyExclusive("pending", name) // what was put off has its own
 	}
 	return cmd
@@ -95,7 +102,7 @@ func (a *app) printCompacted(v *compact.Compacted) {
 	a.printf("\n")
 	t := a.table("summary", "depth", "items", "tokens", "level")
 	for _, p := range v.Passes {
-		level := string(p.Level)
+		level := cmp.Or(p.Source, string(p.Level))
 		if p.Fallback {
 			level += ", fallback"
 		}

@@ -52,10 +52,18 @@ var owners = map[string]string{
 	"context_items": "conversation",
 	"cursors":       "conversation",
 
+	"note_files": "note",
+	"notes":      "note",
+
 	"summaries":        "compact",
 	"summary_sources":  "compact",
 	"compactions":      "compact",
 	"compaction_debts": "compact",
+
+	"context_snapshots": "build",
+	"checkpoints":       "checkpoint",
+	"flush_state":       "checkpoint",
+	"summarizer_state":  "chain",
 
 	"drafts":             "extract",
 	"admissions":         "extract",

@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 //	exits CODE PROGRAM ARG…   runs a program that must end with that exit code
 //	await FILE                waits until there is a file of that name
 //	many NUMBER FILE          writes so many memories of no interest, to be imported
+//	sqlite FILE STATEMENTS    runs the statements in a file on a database of SQLite
 //
 // and the condition fts: MEMCTL_FTS names DuckDB's text extension.
 func TestScripts(t *testing.T) {
@@ -65,7 +66,7 @@ func TestScripts(t *testing.T) {
 			}
 			return os.Getenv("MEMCTL_FTS") != "", nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await, "many": many},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await, "many": many, "sqlite": sqlite},
 	})
 }
 
@@ -80,6 +81,16 @@ func many(ts *testscript.TestScript, neg bool, args []string) {
 		fmt.Fprintf(&b, "{\"text\": \"Box %d stands in row %d of the yard.\"}\n", 1000+i, i%17)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o600))
+}
+
+func sqlite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sqlite FILE STATEMENTS")
+	}
+	db, err := sql.Open(sqliteDriver, ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec(ts.ReadFile(args[1]))
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

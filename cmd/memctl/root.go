@@ -59,10 +59,10 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 		&cobra.Group{ID: "talk", Title: "Conversations:"},
 		&cobra.Group{ID: "file", Title: "The file:"},
 		&cobra.Group{ID: "ranking", Title: "Ranking and models:"})
-	add(root, "memory", newRememberCommand(a), newRecallCommand(a), newGetCommand(a), newListCommand(a), newHistoryCommand(a), newUpdateCommand(a),
+	add(root, "memory", newRememberCommand(a), newRecallCommand(a), newGetCommand(a), newListCommand(a), newHistoryCommand(a), newUpdateCommand(a), newRelateCommand(a), newUnrelateCommand(a), newRelatedCommand(a), newNotesCommand(a),
 		newForgetCommand(a), newSupersedeCommand(a), newTouchCommand(a), newMaintainCommand(a), newExtractCommand(a), newDraftsCommand(a), newLineageCommand(a), newRetractCommand(a), newTurnCommand(a),
 		newAdmissionCommand(a))
-	add(root, "talk", newAppendCommand(a), newConversationCommand(a), newSessionCommand(a))
+	add(root, "talk", newAppendCommand(a), newSearchCommand(a), newGapsCommand(a), newConversationCommand(a), newContextCommand(a), newSessionCommand(a), newCheckpointCommand(a))
 	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newDoctorCommand(a), newRecoverCommand(a),
 		newIndexCommand(a), newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a), newConfigCommand(a))
 	add(root, "ranking", newWeightsCommand(a), newLexicalCommand(a), newModelCommand(a), newBenchCommand(a))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -8,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/session"
 )
 
@@ -16,51 +16,14 @@ func newSessionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "Read the transcripts of agent hosts, and follow them",
-		Long: `Session brings in what agent hosts write down: Claude Code, Codex, OpenClaw, and plain JSON Lines of role, content and time. Each
-session becomes a conversation that keeps every line; what the host summarised is shown as its summary, and what was edited
+		Long: `Session brings in what agent hosts write down: Claude Code, Codex, OpenClaw, Takobot, openboa, and plain JSON Lines of role, content and time, and
+the databases of GoClaw and istota. Each session becomes a conversation that keeps every line; what the host summarised is shown as its summary, and what was edited
 away stays findable. A transcript can be read as often as one likes: nothing is stored twice.`,
 		Example: `  memctl session import --host claude
   memctl session watch ~/.codex/sessions
   memctl session list`,
 	}
-	cmd.AddCommand(newSessionImportCommand(a), newSessionWatchCommand(a), newSessionListCommand(a))
-	return cmd
-}
-
-func newSessionImportCommand(a *app) *cobra.Command {
-	var r session.ImportRequest
-	cmd := &cobra.Command{
-		Use:   "import [PATH…]",
-		Short: "Read transcripts into conversations",
-		Long: `Import reads transcripts: files, or all in folders. With --host and no path it reads the folders that the host keeps its own in.
-A line that can't be read is left out and reported with its number, and so is a file; the exit code is then 1, and also where no file was a
-transcript. A last line that is only half written is left for the next time.`,
-		Example: `  memctl session import --host claude
-  memctl session import ~/.codex/sessions --scope project:harbor
-  memctl session import talk.jsonl --redact --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && r.Host == "" {
-				return usage("name files or folders, or a --host")
-			}
-			r.Paths, r.Agent = args, a.agent
-			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore, func(e *engine.Engine) error {
-				r.Progress = func(done, total int64) { a.progress.report("transcripts, in kB", int(done>>10), int(total>>10)) }
-				report, err := session.Import(cmd.Context(), e, r)
-				if err != nil {
-					return err
-				}
-				if err := a.answer(report, func() { a.printSessions(report) }); err != nil {
-					return err
-				}
-				if report.Failed+report.Skipped > 0 || nothingRead(report) {
-					return errReported
-				}
-				return nil
-			})
-		},
-	}
-	sessionFlags(cmd.Flags(), &r.Host, &r.Scope, &r.Redact)
-	complete(cmd, "host", session.Hosts())
+	cmd.AddCommand(newSessionImportCommand(a), newSessionWatchCommand(a), newSessionListCommand(a), newSessionRetryCommand(a), newSessionFlushCommand(a))
 	return cmd
 }
 
@@ -71,7 +34,7 @@ func nothingRead(r *session.Report) bool {
 
 // sessionFlags are those of commands that read transcripts.
 func sessionFlags(f *pflag.FlagSet, host *session.Host, scope *string, redact *bool) {
-	f.StringVar((*string)(host), "host", "", "whose transcripts they are: claude, codex, openclaw, plain (default: each file tells)")
+	f.StringVar((*string)(host), "host", "", "whose transcripts they are: claude, codex, openclaw, takobot, openboa, plain (default: each file tells)")
 	f.StringVar(scope, "scope", "", "who shares the conversations (default project:<the session's working directory>, or global where it names none)")
 	f.BoolVar(redact, "redact", false, "mask keys, tokens and passwords before anything is stored")
 }
@@ -120,8 +83,20 @@ func (a *app) printSessionFile(f session.FileReport) {
 	if f.Summaries > 0 {
 		said = append(said, plural(f.Summaries, "summary", "summaries"))
 	}
+	if f.Checkpoints > 0 {
+		said = append(said, plural(f.Checkpoints, "checkpoint", "checkpoints"))
+	}
 	if f.Moved > 0 {
 		said = append(said, plural(f.Moved, "message", "messages")+" moved off the branch or back")
+	}
+	if f.Marked > 0 {
+		said = append(said, plural(f.Marked, "message", "messages")+" withheld or shown")
+	}
+	if f.Redacted > 0 {
+		said = append(said, plural(f.Redacted, "message", "messages")+" taken back")
+	}
+	if f.Memories > 0 {
+		said = append(said, plural(f.Memories, "memory", "memories"))
 	}
 	if f.Excluded != "" {
 		said = append(said, f.Excluded)
@@ -131,6 +106,9 @@ func (a *app) printSessionFile(f session.FileReport) {
 	}
 	if len(said) > 0 && !a.quiet {
 		a.printf("%s: %s\n", printable(f.Path), strings.Join(said, ", "))
+	}
+	for _, why := range slices.Sorted(maps.Keys(f.LeftOut)) {
+		a.note("%s: left out: %s: %d", printable(f.Path), printable(why), f.LeftOut[why])
 	}
 	for _, s := range f.Skipped {
 		a.printf("%s:%d: skipped: %s\n", printable(f.Path), s.Line, printable(s.Reason))

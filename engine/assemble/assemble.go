@@ -31,6 +31,8 @@ type Request struct {
 	// TailCount and TailTokens are the fresh tail's, in place of the options' FreshTailCount and FreshTailMaxTokens, with the same
 	// -1. Default 0: the options'.
 	TailCount, TailTokens int
+	// Until leaves out what stands behind that position. Default 0: nothing.
+	Until int
 	// Live are the messages that the host has in its hands. They are shown as they are when the engine knows less: no conversation
 	// of that name, or fewer messages and no summary. Default nil: an unknown conversation is ErrNotFound.
 	Live []conversation.Message
@@ -84,7 +86,7 @@ type AssembledItem struct {
 	Tokens   int        `json:"tokens"`   // of a message those stored; of a summary those of Text, what stands around it too
 	Score    float64    `json:"score,omitempty"`
 	Text     string     `json:"text"` // as the model reads it
-	// Message has ID, ConversationID, Seq, Role, Speaker, Text, Caption, SaidAt, Tokens and Blocks, these without what the host wrote.
+	// Message has ID, ConversationID, Seq, Key, Role, Speaker, Text, Caption, SaidAt, Tokens, SourceKind, Fallback and Blocks, these without what the host wrote.
 	Message *conversation.Message `json:"message,omitempty"`
 	Summary *compact.Summary      `json:"summary,omitempty"`
 }
@@ -98,20 +100,37 @@ func (am *Assembler) Assemble(ctx context.Context, r Request) (*Assembled, error
 	if err != nil {
 		return nil, fmt.Errorf("assemble: %w", err)
 	}
-	err = am.file.Read(ctx, "assemble", func(c *duck.Conn) error {
-		if known, err := a.find(ctx, c); err != nil || !known {
-			return err
-		}
-		if err := a.gather(ctx, c); err != nil {
-			return err
-		}
-		a.choose()
-		return a.loadImages(ctx, c)
-	})
+	err = am.file.Read(ctx, "assemble", func(c *duck.Conn) error { return a.read(ctx, c) })
 	if err != nil {
 		return nil, err
 	}
 	return a.render(), nil
+}
+
+// Within is Assemble for who has found the conversation, in their transaction.
+func (am *Assembler) Within(ctx context.Context, c *duck.Conn, v *conversation.Conversation, r Request) (*Assembled, error) {
+	r.Conversation = v.ID
+	a, err := am.assembly(r)
+	if err != nil {
+		return nil, err
+	}
+	a.conversation = v
+	if err := a.read(ctx, c); err != nil {
+		return nil, err
+	}
+	return a.render(), nil
+}
+
+// read finds, gathers and chooses.
+func (a *assembly) read(ctx context.Context, c *duck.Conn) error {
+	if known, err := a.find(ctx, c); err != nil || !known {
+		return err
+	}
+	if err := a.gather(ctx, c); err != nil {
+		return err
+	}
+	a.choose()
+	return a.loadImages(ctx, c)
 }
 
 // assembly is one Assemble on its way: found, gathered, chosen, rendered.

@@ -25,7 +25,9 @@ type contextSpan struct {
 
 // find reads the conversation and what its context holds. known is false when the host's live messages are to be shown instead.
 func (a *assembly) find(ctx context.Context, c *duck.Conn) (known bool, err error) {
-	a.conversation, err = a.assembler.conversations.Readable(ctx, c, a.request.Conversation, a.request.Agent)
+	if a.conversation == nil {
+		a.conversation, err = a.assembler.conversations.Readable(ctx, c, a.request.Conversation, a.request.Agent)
+	}
 	if errors.Is(err, fault.ErrNotFound) && a.request.Live != nil {
 		a.live = true
 		return false, nil
@@ -37,12 +39,20 @@ func (a *assembly) find(ctx context.Context, c *duck.Conn) (known bool, err erro
 		return false, fmt.Errorf("%w: conversation %s: %w", fault.ErrCorrupt, a.conversation.ID, err)
 	}
 	t := &a.totals
-	_, err = c.One(ctx, "assemble_totals", []any{&t.items, &t.summaries, &t.tokens, &t.first, &t.last}, a.own())
+	_, err = c.One(ctx, "assemble_totals", []any{&t.items, &t.summaries, &t.tokens, &t.first, &t.last}, a.own(), a.until())
 	a.live = a.request.Live != nil && t.summaries == 0 && (t.items == 0 || t.items < len(a.request.Live))
 	return !a.live, err
 }
 
 func (a *assembly) own() sql.NamedArg { return sql.Named("conversation_id", a.conversation.ID) }
+
+// until is the last position that takes part.
+func (a *assembly) until() sql.NamedArg {
+	if a.request.Until > 0 {
+		return sql.Named("until", int32(min(a.request.Until, math.MaxInt32)))
+	}
+	return sql.Named("until", int32(math.MaxInt32))
+}
 
 // gather reads the contenders: the newest items up to the first that the budget has no room for, all that the fresh tail can have, what
 // is relevant to the prompt, and whatever of calls and results belongs to these.
@@ -252,12 +262,13 @@ func (a *assembly) depths(ctx context.Context, c *duck.Conn) error {
 	if summaries == a.totals.summaries {
 		return nil
 	}
-	_, err := c.One(ctx, "assemble_depths", []any{&a.depth, &a.condensed}, a.own())
+	_, err := c.One(ctx, "assemble_depths", []any{&a.depth, &a.condensed}, a.own(), a.until())
 	return err
 }
 
 // loadAt makes the items at some positions contenders.
 func (a *assembly) loadAt(ctx context.Context, c *duck.Conn, positions []int32) error {
+	positions = slices.DeleteFunc(positions, func(at int32) bool { return int(at) > a.totals.last })
 	if len(positions) == 0 {
 		return nil
 	}

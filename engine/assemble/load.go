@@ -28,6 +28,7 @@ func (a *assembly) load(ctx context.Context, c *duck.Conn, items []*contender) e
 			return fmt.Errorf("%w: context of conversation %s: no %s %s", fault.ErrCorrupt, a.conversation.ID, s.Kind, s.ID)
 		}
 	}
+	items = slices.DeleteFunc(items, func(s *contender) bool { return s.Message != nil && s.Message.Withheld })
 	a.contenders = append(items, a.contenders...)
 	slices.SortStableFunc(a.contenders, func(x, y *contender) int { return x.Position - y.Position })
 	return nil
@@ -55,7 +56,9 @@ func (a *assembly) loadMessages(ctx context.Context, c *duck.Conn, items []*cont
 	}
 	err := c.Each(ctx, messages, func(rows *sql.Rows) error {
 		m := &conversation.Message{ConversationID: a.conversation.ID}
-		err := rows.Scan(&m.ID, &m.Seq, &m.Role, duck.TextOf(&m.Speaker), &m.Text, duck.TextOf(&m.Caption), &m.SaidAt)
+		var withheld, fallback sql.NullBool
+		err := rows.Scan(&m.ID, &m.Seq, duck.TextOf(&m.Key), &m.Role, duck.TextOf(&m.Speaker), &m.Text, duck.TextOf(&m.Caption), &m.SaidAt, &withheld, duck.TextOf(&m.SourceKind), &fallback)
+		m.Withheld, m.Fallback = withheld.Bool, fallback.Bool
 		if s := at[m.Seq]; s != nil && s.ID == m.ID {
 			s.Message, s.plan.Role, m.Tokens = m, m.Role, s.stored
 		}

@@ -39,6 +39,19 @@ func renderLive(live []conversation.Message, zone *time.Location) []AssembledMes
 	return repaired(shown, zone)
 }
 
+// Show gives messages as a model is shown them, in an order that models accept. Before the fresh tail, the message tail, a call that nothing answers is taken off.
+func Show(messages []*conversation.Message, tail int, zone *time.Location) []AssembledMessage {
+	shown := make([]shownMessage, len(messages))
+	for i, m := range messages {
+		shown[i] = showMessage(m, shownBlocks(m))
+		shown[i].old = i < tail
+	}
+	return repaired(shown, zone)
+}
+
+// TextOf is what a model reads of a message, as plain text.
+func TextOf(m *conversation.Message) string { return plainText(shownBlocks(m)) }
+
 // shownMessage is a message taken apart, into what a model is shown of it.
 type shownMessage struct {
 	message *conversation.Message

@@ -36,6 +36,11 @@ func renderSummary(s *compact.Summary, zone *time.Location) string {
 	return b.String()
 }
 
+// Untrusted is a text in an element that says so, which nothing in it can end.
+func Untrusted(element, text string) string {
+	return "<" + element + ` trust="untrusted">` + "\n" + escaped(text) + "\n</" + element + ">"
+}
+
 // escaped is s as an element or an attribute can hold it.
 func escaped(s string) string { return escaping.Replace(s) }
 

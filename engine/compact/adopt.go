@@ -78,6 +78,28 @@ func (cp *Compactor) adoptSummary(ctx context.Context, tx *duck.Write, v *conver
 			return false, fmt.Errorf("%w: message with the key %s", fault.ErrNotFound, fault.Quote(firstKept))
 		}
 	}
+	size, tokens, err := conversation.ContextSize(ctx, tx.Conn, v.ID)
+	if err != nil {
+		return false, err
+	}
+	from, err := rangeFrom(ctx, tx.Conn, v.ID, before)
+	if err != nil {
+		return false, err
+	}
+	if changed, err := cp.replace(ctx, tx, v, s, d, before); err != nil || !changed {
+		return false, err
+	}
+	left, tokensLeft, err := conversation.ContextSize(ctx, tx.Conn, v.ID)
+	if err != nil {
+		return false, err
+	}
+	return true, cp.record(ctx, tx, v.ID, &compactionRow{summary: s, policy: byHost, source: FromHost, from: from, firstKept: before, items: size - left + 1,
+		before: tokens, after: tokensLeft, startedAt: cp.file.Now()})
+}
+
+// replace puts a summary in the place of everything in the context before a position: of the messages there, also those that older summaries stood for, which
+// are removed. changed is false when nothing stands there.
+func (cp *Compactor) replace(ctx context.Context, tx *duck.Write, v *conversation.Conversation, s *Summary, d *index.Document, before int) (changed bool, err error) {
 	above, err := cp.unfold(ctx, tx.Conn, v.ID, before)
 	if err != nil {
 		return false, err

@@ -15,44 +15,6 @@ import (
 	"github.com/mallardmem/mallard/engine/window"
 )
 
-// Mode is how much a Compact does.
-type Mode string
-
-// The modes.
-const (
-	// Sweep makes summaries until the context is at or below its threshold, if it is above; forced, until nothing is left to do.
-	Sweep Mode = "sweep"
-	// Under sweeps, up to ten times, until the context is at or below the whole budget, or Target.
-	Under Mode = "under"
-	// Leaf makes one leaf, if the messages before the fresh tail are enough for one or the context is above its threshold, and
-	// condenses what that completes, down to setup.Conversation.IncrementalMaxDepth.
-	Leaf Mode = "leaf"
-)
-
-// Modes lists them all.
-func Modes() []Mode { return []Mode{Sweep, Under, Leaf} }
-
-// Request asks for a conversation's context to become smaller.
-type Request struct {
-	Conversation string // name or id; or as a host does:
-	SessionKey   string
-	SessionID    string
-	Agent        string // empty: an internal caller
-	Mode         Mode   // default Sweep
-	// Budget is what the model's context holds, in tokens. It is needed, but for a forced sweep.
-	Budget int
-	// Live is how many tokens the host saw in its prompt; 0: unknown. What counts is the greater of this and what is stored.
-	Live int
-	// Target of Under, in tokens; default Budget.
-	Target int
-	// Force compacts although the context is not above its threshold, and although the model paused or fails.
-	Force bool
-	// Instructions for the summariser beside those of the options.
-	Instructions string
-
-	now bool // although compaction is deferred
-}
-
 // Compacted says what became of a Request: truthfully, so that a host which calls again only when Changed comes to an end.
 type Compacted struct {
 	ConversationID string `json:"conversation_id,omitempty"`
@@ -69,14 +31,18 @@ type Compacted struct {
 
 // Pass is one summary that was made.
 type Pass struct {
-	SummaryID    string     `json:"summary_id"`
-	Kind         string     `json:"kind"` // leaf or condensed
-	Depth        int        `json:"depth"`
-	Level        Escalation `json:"level"`
-	Fallback     bool       `json:"fallback,omitempty"`
-	Items        int        `json:"items"` // that it replaced
-	TokensBefore int        `json:"tokens_before"`
-	TokensAfter  int        `json:"tokens_after"`
+	SummaryID string     `json:"summary_id"`
+	Kind      string     `json:"kind"` // leaf or condensed
+	Depth     int        `json:"depth"`
+	Level     Escalation `json:"level"`
+	Fallback  bool       `json:"fallback,omitempty"`
+	Items     int        `json:"items"` // that it replaced
+	// Of the policy Rolling: where the text came from, the checkpoint where that is one, and the seq of the first message that stays.
+	Source       string `json:"source,omitempty"`
+	CheckpointID string `json:"checkpoint_id,omitempty"`
+	FirstKept    int    `json:"first_kept_seq,omitempty"`
+	TokensBefore int    `json:"tokens_before"`
+	TokensAfter  int    `json:"tokens_after"`
 }
 
 // Reasons of Compacted beside those of sweeps.
@@ -122,35 +88,18 @@ func (cp *Compactor) Compact(ctx context.Context, r Request) (*Compacted, error)
 		return nil, fmt.Errorf("compact: %w", err)
 	}
 	defer release()
+	if r.Policy == Rolling {
+		k := &rolling{compactor: cp, v: v, r: r, policy: rollingOf(cp.opts.Rolling), result: &Compacted{ConversationID: v.ID}}
+		if err := k.run(ctx); err != nil {
+			return k.result, fmt.Errorf("compact: %w", err)
+		}
+		return k.result, nil
+	}
 	k := &compaction{compactor: cp, v: v, r: r, policy: policyOf(cp.opts.Conversation), result: &Compacted{ConversationID: v.ID}}
 	if err := k.run(ctx); err != nil {
 		return k.result, fmt.Errorf("compact: %w", err)
 	}
 	return k.result, nil
-}
-
-func (r *Request) validate(o setup.Conversation) error {
-	if r.Mode == "" {
-		r.Mode = Sweep
-	}
-	if err := cmp.Or(conversation.Reference{Name: r.Conversation, Key: r.SessionKey, Session: r.SessionID}.Validate(), fault.Member("mode", r.Mode, Modes()),
-		fault.CheckText("instructions", r.Instructions)); err != nil {
-		return err
-	}
-	const most = 1 << 30
-	if r.Budget < 0 || r.Budget > most || r.Budget == 0 && !(r.Force && r.Mode != Under) {
-		return fault.Invalid("budget", r.Budget, fmt.Sprintf("1 to %d: what the model's context holds, in tokens", most))
-	}
-	if o.MaxAssemblyTokens > 0 {
-		r.Budget = min(r.Budget, o.MaxAssemblyTokens)
-	}
-	if r.Target < 0 || r.Target > most || r.Target > 0 && r.Mode != Under {
-		return fault.Invalid("target", r.Target, fmt.Sprintf("0 to %d, with the mode under", most))
-	}
-	if r.Target == 0 {
-		r.Target = r.Budget
-	}
-	return nil
 }
 
 // compactable finds the conversation; nil when there is none.
@@ -437,6 +386,10 @@ func (cp *Compactor) NeedsCompaction(ctx context.Context, r Request) (n Need, er
 		}
 		if v == nil || !cp.scopes.Now().Sees(r.Agent, v.Scope) {
 			return fmt.Errorf("%w: conversation %s", fault.ErrNotFound, fault.Quote(cmp.Or(r.Conversation, cmp.Or(r.SessionKey, r.SessionID))))
+		}
+		if r.Policy == Rolling {
+			n, err = cp.needsRolling(ctx, c, v, r)
+			return err
 		}
 		view, err := cp.view(ctx, c, v.ID, policy, r.Budget, 1)
 		if err != nil {

@@ -220,7 +220,7 @@ func TestCompactNothing(t *testing.T) {
 	if _, err := e.NewSession(t.Context(), conversation.NewSessionRequest{Conversation: "talk", RetainDepth: &none}); err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range compact.Modes() {
+	for _, mode := range compact.DAG.Modes() {
 		if c := enginetest.Compact(t, e, compact.Request{Mode: mode, Budget: 100, Force: true}); c.Changed || !c.Reached {
 			t.Errorf("%s: %+v", mode, c)
 		}

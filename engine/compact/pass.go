@@ -85,7 +85,7 @@ func (k *compaction) input(ctx context.Context, view *contextView, step window.S
 		if from, to := chosen[0].Position, chosen[len(chosen)-1].Position; !view.hasSaid(from, to) {
 			to = max(to, reach(together))
 			err = k.compactor.file.Read(ctx, "read sources", func(c *duck.Conn) error {
-				view.said, err = messagesSaid(ctx, c, k.v.ID, from, to)
+				view.said, err = conversation.Said(ctx, c, k.v.ID, from, to)
 				return err
 			})
 		}

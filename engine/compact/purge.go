@@ -207,5 +207,13 @@ func (cp *Compactor) reword(ctx context.Context, tx *duck.Write, v *conversation
 	d := &index.Document{Kind: kinds.Summary, Words: cp.index.Analyse(s.fields())}
 	d.Divide(s.Text)
 	d.Read(s.Text, cp.index.Analyzer)
+	if err := settleSummary(ctx, tx, s.ID); err != nil {
+		return err
+	}
+	if s.Fallback && s.Depth == 0 { // a rolling one may be too long to be made anew at once
+		if _, err := tx.Exec(ctx, "compactions_owe_all", sql.Named("summary_id", s.ID), sql.Named("from", int64(s.FirstSeq))); err != nil {
+			return err
+		}
+	}
 	return cp.updateSummary(ctx, tx, v, s, d, docNo)
 }

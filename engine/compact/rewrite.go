@@ -82,6 +82,9 @@ func (cp *Compactor) rewriteSummary(ctx context.Context, r RewriteRequest, ask b
 		if now == nil || now.Attempts != written {
 			return fmt.Errorf("%w: summary %s", fault.ErrConflict, s.ID)
 		}
+		if err := settleSummary(ctx, tx, s.ID); err != nil {
+			return err
+		}
 		return cp.updateSummary(ctx, tx, in.conversation, s, d, docNo)
 	})
 }
@@ -171,12 +174,13 @@ type Retried struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// RetryFallbacks makes summaries anew that were made without the model that was asked, those that others were made from first. It stops at the
+// RetryFallbacks makes summaries anew that were made without the model that was asked, those that others were made from first; one of the policy Rolling is told
+// only what it owes (RetryPending). It stops at the
 // first error of the model; what is rewritten stays so. One that somebody else changes meanwhile is left, and so is one for which nothing shorter
 // than its sources can be written. While the circuit breaker is open the model is not asked, and Reason says so. Without a model there is nothing to do. Errors: ErrNoLLM, ErrNotFound, and those of the model.
 func (cp *Compactor) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retried, error) {
 	result := &Retried{Rewritten: []string{}}
-	if cp.opts.LLM == nil && !r.DryRun {
+	if cp.chain.Empty() && !r.DryRun {
 		return result, fmt.Errorf("retry fallbacks: %w", fault.ErrNoLLM)
 	}
 	var ids []string
@@ -201,11 +205,14 @@ func (cp *Compactor) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retri
 	}
 	for i, id := range ids {
 		cp.opts.Progress("summaries", i, len(ids))
-		if cp.conversations.Guard.Closed("", false) == conversation.ReasonOpen {
+		if len(cp.opts.Fallbacks) == 0 && cp.conversations.Guard.Closed("", false) == conversation.ReasonOpen {
 			result.Reason = conversation.ReasonOpen
 			return result, nil
 		}
-		s, err := cp.rewriteSummary(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions}, true)
+		s, known, err := cp.retryRanges(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions})
+		if err == nil && !known && cp.opts.LLM != nil {
+			s, err = cp.rewriteSummary(ctx, RewriteRequest{ID: id, Agent: r.Agent, Instructions: r.Instructions}, true)
+		}
 		if err != nil && !errors.Is(err, fault.ErrConflict) && !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrInvalid) {
 			return result, fmt.Errorf("retry fallbacks: %s: %w", id, err)
 		}
@@ -271,6 +278,9 @@ func (cp *Compactor) removeSummary(ctx context.Context, tx *duck.Write, id strin
 		if _, err := tx.Exec(ctx, name, sql.Named("id", id)); err != nil {
 			return err
 		}
+	}
+	if err := settleSummary(ctx, tx, id); err != nil {
+		return err
 	}
 	return cp.index.DeleteDocument(ctx, tx, kinds.Summary, docNo)
 }

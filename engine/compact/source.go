@@ -21,36 +21,11 @@ func (cp *Compactor) summaryInput(ctx context.Context, c *duck.Conn, v *conversa
 		in := &summaryInput{conversation: v, kind: window.Condensed, depth: items[0].Depth + 1}
 		return in, cp.readSummaries(ctx, c, in, items)
 	}
-	messages, err := messagesSaid(ctx, c, v.ID, items[0].Position, items[len(items)-1].Position)
+	messages, err := conversation.Said(ctx, c, v.ID, items[0].Position, items[len(items)-1].Position)
 	if err != nil {
 		return nil, err
 	}
 	return cp.leafInput(v, messages, items), nil
-}
-
-// messagesSaid reads messages of a conversation, from one seq to another, as far as summaries are made of them.
-func messagesSaid(ctx context.Context, c *duck.Conn, conversationID string, from, to int) ([]*conversation.Message, error) {
-	of := []any{sql.Named("conversation_id", conversationID), sql.Named("from", int64(from)), sql.Named("to", int64(to))}
-	bySeq := map[int]*conversation.Message{}
-	var messages []*conversation.Message
-	err := c.Each(ctx, "messages_said", func(rows *sql.Rows) error {
-		var m conversation.Message
-		err := rows.Scan(&m.ID, &m.Seq, &m.Role, duck.TextOf(&m.Speaker), &m.Text, duck.TextOf(&m.Caption), &m.SaidAt, &m.Tokens)
-		messages, bySeq[m.Seq] = append(messages, &m), &m
-		return err
-	}, of...)
-	if err != nil || len(messages) == 0 {
-		return nil, err
-	}
-	return messages, c.Each(ctx, "parts_said", func(rows *sql.Rows) error {
-		var seq int
-		var b conversation.Block
-		err := rows.Scan(&seq, &b.Type, duck.TextOf(&b.Text), duck.TextOf(&b.Tool), duck.TextOf(&b.Input), duck.TextOf(&b.Output), &b.IsError, duck.TextOf(&b.FileName))
-		if m := bySeq[seq]; m != nil {
-			m.Blocks = append(m.Blocks, b)
-		}
-		return err
-	}, of...)
 }
 
 // leafInput takes those messages as sources that are among the items.

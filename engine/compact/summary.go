@@ -26,6 +26,8 @@ const (
 	Extractive Escalation = "extractive" // sentences of the source, for the model gave nothing usable
 	Truncated  Escalation = "truncated"  // cut to its length
 	HostMade   Escalation = "imported"   // a host's own
+	Recalled   Escalation = "checkpoint" // what a checkpoint says
+	Stub       Escalation = "stub"       // a line that says that there is none yet
 )
 
 // Summary is text that stands for messages (a leaf, of depth 0) or for summaries (condensed, of depth 1 or more).

@@ -3,12 +3,10 @@ package compact
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
-	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
@@ -72,7 +70,11 @@ func (k *compaction) write(ctx context.Context) error {
 			return err
 		}
 		said = tokens - made[len(made)-1].TokensAfter
-		return k.record(tx, made, said)
+		var rows []*compactionRow
+		for _, m := range made {
+			rows = append(rows, &compactionRow{summary: m.summary, policy: DAG, items: m.Items, before: m.TokensBefore + said, after: m.TokensAfter + said, calls: m.calls, startedAt: m.started})
+		}
+		return k.compactor.record(ctx, tx, k.v.ID, rows...)
 	})
 	if err != nil {
 		k.known = nil
@@ -87,21 +89,6 @@ func (k *compaction) write(ctx context.Context) error {
 		k.result.Passes, k.result.Changed = append(k.result.Passes, m.Pass), true
 	}
 	return nil
-}
-
-// record notes the passes, with so many tokens more as were said meanwhile.
-func (k *compaction) record(tx *duck.Write, made []*madePass, said int) error {
-	var rows [][]driver.Value
-	for _, m := range made {
-		id, err := k.compactor.file.NewID(ids.Compaction, k.compactor.file.Now())
-		if err != nil {
-			return err
-		}
-		s := m.summary
-		rows = append(rows, []driver.Value{id, k.v.ID, s.ID, s.Kind, int32(s.Depth), string(s.Level), s.Model, int32(m.Items), int32(m.TokensBefore + said),
-			int32(m.TokensAfter + said), int32(m.calls), m.started, k.compactor.file.Now()})
-	}
-	return tx.AppendRows("compactions", rows)
 }
 
 // remove takes what passes replace out of the context, if all of it stands there still, nothing stands between the items of a pass, and none has become

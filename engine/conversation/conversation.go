@@ -37,6 +37,10 @@ type Conversation struct {
 	ArchiveCause string    `json:"archive_cause,omitempty"`
 	Estimator    string    `json:"estimator"` // how its tokens are counted
 
+	// Compactions is how often its context was compacted, CompactedSeq which message was the newest when it last was.
+	Compactions  int `json:"compactions,omitempty"`
+	CompactedSeq int `json:"-"`
+
 	NextSeq     int
 	last        *index.Stand // of the last message; nil: there is none
 	lastSession string       // the host's, of the last message
@@ -143,7 +147,7 @@ func scanConversation(rows *sql.Rows) (*Conversation, error) {
 	var sessionNo, place sql.NullInt32
 	err := rows.Scan(&v.ID, &v.Name, &v.Scope, duck.TextOf(&v.Title), &v.CreatedAt, &v.NextSeq,
 		&sessionNo, &place, duck.TextOf(&v.lastSession), duck.TimeOf(&v.LastSaidAt), duck.TextOf(&v.SessionKey), duck.TextOf(&v.SessionID), duck.TextOf(&v.ParentID),
-		&v.Active, duck.TimeOf(&v.ArchivedAt), duck.TextOf(&v.ArchiveCause), &v.Estimator)
+		&v.Active, duck.TimeOf(&v.ArchivedAt), duck.TextOf(&v.ArchiveCause), &v.Estimator, &v.Compactions, &v.CompactedSeq)
 	v.Messages = v.NextSeq - 1
 	if sessionNo.Valid {
 		v.last = &index.Stand{SessionNo: sessionNo.Int32, Place: place.Int32}
@@ -168,7 +172,7 @@ func (v *Conversation) row() []driver.Value {
 	}
 	return []driver.Value{v.ID, v.Name, v.Scope, duck.NullText(v.Title), v.CreatedAt, int32(v.NextSeq), sessionNo, place, duck.NullText(v.lastSession),
 		duck.NullTime(v.LastSaidAt), duck.NullText(v.SessionKey), duck.NullText(v.SessionID), duck.NullText(v.ParentID), v.Active, duck.NullTime(v.ArchivedAt),
-		duck.NullText(v.ArchiveCause), v.Estimator}
+		duck.NullText(v.ArchiveCause), v.Estimator, int32(v.Compactions), int32(v.CompactedSeq)}
 }
 
 // Readable finds a conversation that the agent may read. Errors: ErrNotFound, ErrInvalid.
@@ -285,7 +289,7 @@ func (cs *Store) Conversations(ctx context.Context, agent string) ([]Conversatio
 	err := cs.file.Read(ctx, "conversations", func(c *duck.Conn) (err error) {
 		all, err = duck.List(ctx, c, "conversation_list", func(rows *sql.Rows, v *Conversation) error {
 			return rows.Scan(&v.ID, &v.Name, &v.Scope, duck.TextOf(&v.Title), &v.CreatedAt, &v.Messages, duck.TimeOf(&v.LastSaidAt), duck.TextOf(&v.SessionKey),
-				duck.TextOf(&v.SessionID), duck.TextOf(&v.ParentID), &v.Active, duck.TimeOf(&v.ArchivedAt), duck.TextOf(&v.ArchiveCause), &v.Estimator)
+				duck.TextOf(&v.SessionID), duck.TextOf(&v.ParentID), &v.Active, duck.TimeOf(&v.ArchivedAt), duck.TextOf(&v.ArchiveCause), &v.Estimator, &v.Compactions)
 		}, sql.Named("scopes", duck.ListArg(scopes)))
 		return err
 	})

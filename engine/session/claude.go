@@ -77,6 +77,7 @@ type claudeMessage struct {
 	Role    text            `json:"role"`
 	Model   text            `json:"model"`
 	Content json.RawMessage `json:"content"`
+	Usage   json.RawMessage `json:"usage"`
 }
 
 type claudeCompact struct {
@@ -263,7 +264,7 @@ func (c *claude) read(l *claudeLine) []conversation.Message {
 		if len(blocks) == 0 {
 			return []conversation.Message{eventOf(role, "empty", "")}
 		}
-		return []conversation.Message{{Role: role, Blocks: blocks}}
+		return []conversation.Message{{Role: role, Blocks: blocks, Usage: usageOf(l.Message.Usage)}}
 	}
 	all := blocks
 	blocks = spoken(blocks)

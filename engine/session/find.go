@@ -145,7 +145,7 @@ func maybeTranscript(path string) bool {
 	return filepath.Ext(strings.TrimSuffix(name, ".zst")) == ".jsonl" && name != "history.jsonl" && name != "session_index.jsonl" && name != "journal.jsonl"
 }
 
-var firstTime = regexp.MustCompile(`"timestamp"\s*:\s*"([^"]{10,40})"`)
+var firstTime = regexp.MustCompile(`"(?:timestamp|created_at|createdAt)"\s*:\s*"([^"]{10,40})"`)
 
 // beginning is the first time that a file tells, as it is written there; empty: none near its begin.
 func beginning(path string) string {

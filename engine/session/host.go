@@ -20,17 +20,22 @@ const (
 	Claude   Host = "claude"
 	Codex    Host = "codex"
 	OpenClaw Host = "openclaw"
+	Takobot  Host = "takobot"
+	OpenBoa  Host = "openboa"
 	Plain    Host = "plain"
 )
 
 // Hosts lists them.
-func Hosts() []Host { return []Host{Claude, Codex, OpenClaw, Plain} }
+func Hosts() []Host { return []Host{Claude, Codex, OpenClaw, Takobot, OpenBoa, Plain} }
 
 // ErrNotTranscript: a file that is no transcript of a host that is known. The message says what it is, where that can be told.
 var ErrNotTranscript = errors.New("not a transcript")
 
 // enoughLines is after how many objects it is settled whether a file is a transcript.
 const enoughLines = 50
+
+// knownHosts are those that a line may be known from.
+const knownHosts = "claude, codex, openclaw, takobot, openboa or plain messages of role and content"
 
 // errDetected ends the look at a file.
 var errDetected = errors.New("detected")
@@ -57,7 +62,7 @@ func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err erro
 			return errDetected
 		}
 		if objects == enoughLines {
-			return fmt.Errorf("%w: nothing in its first lines is known from %s, %s, %s or plain messages of role and content", ErrNotTranscript, Claude, Codex, OpenClaw)
+			return fmt.Errorf("%w: nothing in its first lines is known from %s", ErrNotTranscript, knownHosts)
 		}
 		return nil
 	})
@@ -69,7 +74,7 @@ func Detect(ctx context.Context, r io.ReaderAt, size int64) (host Host, err erro
 	case host == "" && objects+texts == 0 && pending > 0 && !mayBecomeJSON(r, size-pending):
 		return "", fmt.Errorf("%w: it does not begin as JSON does", ErrNotTranscript)
 	case host == "" && objects+texts > 0:
-		return "", fmt.Errorf("%w: none of its %d lines is known from %s, %s, %s or plain messages of role and content", ErrNotTranscript, objects+texts, Claude, Codex, OpenClaw)
+		return "", fmt.Errorf("%w: none of its %d lines is known from %s", ErrNotTranscript, objects+texts, knownHosts)
 	}
 	return host, nil
 }
@@ -103,11 +108,19 @@ type mark struct {
 	Snapshot   json.RawMessage `json:"snapshot"`
 
 	Instructions json.RawMessage `json:"instructions"`
+
+	Kind       text `json:"kind"`
+	EventType  text `json:"eventType"`
+	SessionKey text `json:"session_key"`
 }
 
 // host gives the host that writes such a line; empty: many do.
 func (m mark) host() (Host, error) {
 	switch {
+	case boaKind(m.Kind, m.Type, m.EventType) != "":
+		return OpenBoa, nil
+	case m.Type == "session" && m.SessionKey != "" && m.ID == nil:
+		return Takobot, nil
 	case m.Type == "session" && m.ID != nil, m.Type == "message" && m.ID != nil && isObject(m.Message) && m.UUID == "":
 		return OpenClaw, nil
 	case m.ThreadID != "" && m.Type == "thread.started", m.Item != nil && (m.Type == "item.started" || m.Type == "item.completed"),
@@ -158,7 +171,7 @@ func isObject(raw []byte) bool {
 // checkHost refuses a host that is not known; empty means that the file tells.
 func checkHost(h Host) error {
 	if h != "" && !slices.Contains(Hosts(), h) {
-		return fmt.Errorf("%w: host is %q; allowed: claude, codex, openclaw, plain, or none", engine.ErrInvalid, string(h))
+		return fmt.Errorf("%w: host is %q; allowed: claude, codex, openclaw, takobot, openboa, plain, or none", engine.ErrInvalid, string(h))
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func Import(ctx context.Context, e *engine.Engine, r ImportRequest) (*Report, er
 		if err != nil {
 			return nil, fmt.Errorf("import sessions: %s: %w", f.path, err)
 		}
-		report.add(file)
+		report.Add(file)
 		done += f.size
 		im.progress(0)
 	}
@@ -175,6 +175,9 @@ func (im *importer) read(ctx context.Context, f found, s source) (report FileRep
 		report.Unchanged = true
 		return report, nil
 	}
+	if host, err := im.host(ctx, s, cursor); err == nil && host == OpenBoa && holdsLearnings(ctx, s.in, s.size) {
+		return im.learnings(ctx, f, s, cursor)
+	}
 	t, err := im.transcript(ctx, s, f.path, &cursor)
 	if err != nil {
 		return im.failed(ctx, f, err)
@@ -186,6 +189,9 @@ func (im *importer) read(ctx context.Context, f found, s source) (report FileRep
 	report.Host = t.Host
 	if err := t.Read(ctx, s.size); err != nil {
 		return im.failed(ctx, f, err)
+	}
+	if t.refused != "" {
+		return im.failed(ctx, f, errors.New(t.refused))
 	}
 	if cursor.Bytes == 0 {
 		budget, count := im.e.Bootstrap()
@@ -209,6 +215,22 @@ func (im *importer) read(ctx context.Context, f found, s source) (report FileRep
 		return report, err
 	}
 	return report, err
+}
+
+// host is the one that a file is of: as its cursor says, else as its lines do; empty: there is no whole line yet. A transcript of Takobot that lost its
+// header has the lines of a plain one, and is taken for what the caller says that it is.
+func (im *importer) host(ctx context.Context, s source, cursor conversation.Cursor) (Host, error) {
+	if cursor.Host != "" {
+		return Host(cursor.Host), nil
+	}
+	host, err := Detect(ctx, s.in, s.size)
+	if host == Plain && im.r.Host == Takobot && takobotRows(ctx, s.in, s.size) {
+		host = Takobot
+	}
+	if err != nil || host == "" {
+		return "", err
+	}
+	return host, im.fits(host)
 }
 
 // fits refuses a host that is not the one asked for; empty: it is not known yet.
@@ -285,15 +307,9 @@ func (im *importer) transcript(ctx context.Context, s source, path string, curso
 		at.t.r = s.in
 		return at.t, nil
 	}
-	host := Host(cursor.Host)
-	if host == "" {
-		var err error
-		if host, err = Detect(ctx, s.in, s.size); err != nil || host == "" {
-			return nil, err
-		}
-		if err := im.fits(host); err != nil {
-			return nil, err
-		}
+	host, err := im.host(ctx, s, *cursor)
+	if err != nil || host == "" {
+		return nil, err
 	}
 	t, err := Open(s.in, host, path)
 	if err != nil {

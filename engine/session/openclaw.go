@@ -18,6 +18,7 @@ type openClaw struct {
 	byID    map[string]int
 	kept    map[int]string // by compaction: the id of the first entry that stays
 	keptAt  map[int]int64  // in version 1: its line
+	on      []bool         // by entry: it is on the active branch
 }
 
 func newOpenClaw(path string) *openClaw {
@@ -42,7 +43,12 @@ type openClawLine struct {
 	Content   json.RawMessage `json:"content"`
 
 	Checkpoint struct {
-		Summary text `json:"summary"`
+		Summary   text            `json:"summary"`
+		Tokens    json.RawMessage `json:"tokensAtCheckpoint"`
+		Messages  json.RawMessage `json:"messageCountAtCheckpoint"`
+		Topics    json.RawMessage `json:"topics"`
+		Decisions json.RawMessage `json:"keyDecisions"`
+		Questions json.RawMessage `json:"openQuestions"`
 	} `json:"checkpoint"`
 }
 
@@ -59,6 +65,7 @@ type openClawMessage struct {
 	Output    text            `json:"output"`
 	Exclude   flag            `json:"excludeFromContext"`
 	Summary   text            `json:"summary"`
+	Usage     json.RawMessage `json:"usage"`
 }
 
 func (o *openClaw) scan(t *Transcript, e *entry, raw []byte) error {
@@ -146,6 +153,7 @@ func (o *openClaw) settle(t *Transcript) {
 		i = o.above(t, i)
 	}
 	o.answer(t, on)
+	o.on = on
 	setBranch(t.entries, func(*entry) bool { return true }, on)
 	newest := none
 	for i, e := range t.entries {
@@ -231,6 +239,30 @@ func (o *openClaw) summary(_ *entry, raw []byte) string {
 	return strings.TrimSpace(string(l.Summary))
 }
 
+// checkpoint gives a checkpoint of the host's on the active branch; nil: the line is none.
+func (o *openClaw) checkpoint(i int, raw []byte) *Checkpoint {
+	var l openClawLine
+	if !o.on[i] || decode(raw, &l) != nil || l.Type != "checkpoint" || strings.TrimSpace(string(l.Checkpoint.Summary)) == "" {
+		return nil
+	}
+	number := func(raw json.RawMessage) (n int) {
+		if json.Unmarshal(raw, &n) != nil || n < 0 || n > 1<<30 {
+			return 0
+		}
+		return n
+	}
+	list := func(raw json.RawMessage) (all []string) {
+		var said []text
+		_ = json.Unmarshal(raw, &said) // what is no list says nothing
+		for _, s := range said {
+			all = append(all, string(s))
+		}
+		return all
+	}
+	c := &l.Checkpoint
+	return &Checkpoint{Summary: string(c.Summary), Tokens: number(c.Tokens), Messages: number(c.Messages), Topics: list(c.Topics), Decisions: list(c.Decisions), Questions: list(c.Questions)}
+}
+
 // read gives the line as a message.
 func (l *openClawLine) read() conversation.Message {
 	switch l.Type {
@@ -261,6 +293,7 @@ func (m *openClawMessage) read(summary text) conversation.Message {
 		if said.SetAside != "" && (m.Stop == "error" || m.Stop == "aborted") {
 			return eventOf(role, string(m.Stop), string(m.Error))
 		}
+		said.Usage = usageOf(m.Usage)
 		return said
 	case "toolResult", "tool":
 		output, files := outputOf(m.Content)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -18,13 +20,24 @@ type entry struct {
 	id, parent         string // of hosts whose lines are a tree
 	key, twin          string
 	unique             bool
-	head               int // the index of the entry whose message this one belongs to: its own when it begins one
-	pieces             int // messages that it makes, when they are more than one
+	head               int      // the index of the entry whose message this one belongs to: its own when it begins one
+	pieces             int      // messages that it makes, when they are more than one
+	names              []string // their keys, where the host has its own for each
 	aside              conversation.SetAside
 	beyond             bool     // too old for the context of a first import
 	calls, results     []string // the tools' ids in it
 	inForce            bool     // a compaction: the newest of the active branch
+	withheld           bool     // the host has it, and does not show it yet
+	redacted           bool     // what was said is to be gone
 	firstKept          int      // of a compaction: the entry of the first message that stays, or none
+}
+
+// keyOf is the key of the nth message of the entry, from 0.
+func (e *entry) keyOf(n int) string {
+	if n < len(e.names) {
+		return e.names[n]
+	}
+	return piece(e.key, n)
 }
 
 // uses notes the calls of tools among blocks, and their results.
@@ -253,4 +266,14 @@ func sane(at time.Time) time.Time {
 		return time.Time{}
 	}
 	return at
+}
+
+// TimeOf reads a time that a host wrote as text: in the usual ways, in UTC where it names no zone, or as seconds or milliseconds since 1970. Zero:
+// it is none, or not in the years 1 to 9999.
+func TimeOf(s string) time.Time {
+	s = strings.TrimSpace(s)
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		return sane(epoch(n))
+	}
+	return parseTime(s)
 }

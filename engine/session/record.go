@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/conversation"
 )
 
-// Record is one thing that a transcript says. One of Message, Blocks and Summary is there.
+// Record is one thing that a transcript says. One of Message, Blocks, Summary and Checkpoint is there.
 type Record struct {
 	Thread       int    // index into Threads
 	Line, Offset int64  // where it is; Offset is that of the line's end
@@ -18,9 +19,24 @@ type Record struct {
 	Twins  []string
 	Unique bool // no other transcript of the host has the key for anything else
 
-	Message *conversation.Message
-	Blocks  []conversation.Block // more of an earlier message
-	Summary *Summary
+	Message    *conversation.Message
+	Blocks     []conversation.Block // more of an earlier message
+	Summary    *Summary
+	Checkpoint *Checkpoint
+}
+
+// Checkpoint is what a host noted of a conversation, up to a message.
+type Checkpoint struct {
+	Summary                      string
+	Topics, Decisions, Questions []string
+	Tokens, Messages             int // in the context then; 0: it does not say
+	At                           time.Time
+	After                        string // the key of the last message before it; empty: there is none
+}
+
+// checkpointing is a format whose lines may be checkpoints.
+type checkpointing interface {
+	checkpoint(i int, raw []byte) *Checkpoint
 }
 
 // Summary stands for every message of its thread before FirstKept.
@@ -32,10 +48,10 @@ type Summary struct {
 	Messages  int    // of the active branch before it in this file; none, where the host began another file
 }
 
-// Records gives what the last Read brought, in the order of the lines.
+// Records gives what the last Read brought, in the order of the lines, or where the host orders by time in that; of one time as the lines are.
 func (t *Transcript) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for i := t.since; i < len(t.entries); i++ {
+		for _, i := range t.order() {
 			err := ctx.Err()
 			var records []Record
 			if err == nil {
@@ -52,6 +68,18 @@ func (t *Transcript) Records(ctx context.Context) iter.Seq2[Record, error] {
 			}
 		}
 	}
+}
+
+// order gives the entries of the last Read in the order that their records have.
+func (t *Transcript) order() []int {
+	var all []int
+	for i := t.since; i < len(t.entries); i++ {
+		all = append(all, i)
+	}
+	if t.byTime {
+		slices.SortStableFunc(all, func(a, b int) int { return t.entries[a].at.Compare(t.entries[b].at) })
+	}
+	return all
 }
 
 // recordsOf gives what an entry says.
@@ -79,6 +107,17 @@ func (t *Transcript) recordsOf(i int) ([]Record, error) {
 		r := record
 		r.Message, r.Key, r.Twins = &messages[n], messages[n].Key, t.twins(i, n)
 		records = append(records, r)
+	}
+	if f, ok := t.format.(checkpointing); ok {
+		if k := f.checkpoint(i, raw); k != nil {
+			k.At = e.at
+			if last := t.talkUntil(i); last != none {
+				k.After = t.entries[last].key
+			}
+			r := record
+			r.Checkpoint, r.Twins = k, t.twins(i, 0)
+			records = append(records, r)
+		}
 	}
 	if e.kind == compaction && e.inForce {
 		if said := t.format.summary(e, raw); said != "" {
@@ -118,6 +157,16 @@ func (t *Transcript) talkBefore(i int) (n int) {
 	return n
 }
 
+// talkUntil gives the last message on the active branch of a thread before an entry, or none.
+func (t *Transcript) talkUntil(i int) int {
+	for j := i - 1; j >= 0; j-- {
+		if e := t.entries[j]; e.thread == t.entries[i].thread && e.head == j && e.talk() {
+			return j
+		}
+	}
+	return none
+}
+
 // talkAfter gives the first message on the active branch of a thread after an entry, or none.
 func (t *Transcript) talkAfter(i int) int {
 	for j := i + 1; j < len(t.entries); j++ {
@@ -140,7 +189,7 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]conversation.Message, erro
 	}
 	for n := range messages {
 		m := &messages[n]
-		m.Key, m.SaidAt, m.Session = piece(e.key, n), e.at, t.Threads[e.thread].ID
+		m.Key, m.SaidAt, m.Session, m.Withheld = e.keyOf(n), e.at, t.Threads[e.thread].ID, e.withheld
 		switch {
 		case m.SetAside != "":
 		case e.kind != message:
@@ -151,7 +200,9 @@ func (t *Transcript) messagesOf(i int, raw []byte) ([]conversation.Message, erro
 			m.SetAside = conversation.AsideNew
 		}
 	}
-	messages[0].Raw = raw
+	if !e.redacted {
+		messages[0].Raw = raw
+	}
 	for _, j := range t.more[i] {
 		later := t.entries[j]
 		raw, err := t.text(later)

@@ -11,6 +11,7 @@ type Report struct {
 	Parts     int          `json:"parts"`     // blocks that were added to messages stored before
 	Summaries int          `json:"summaries"` // of the host, that stand for messages now
 	Skipped   int          `json:"skipped"`   // lines that can't be read
+	Memories  int          `json:"memories"`  // of what the host learned
 	Failed    int          `json:"failed"`    // files
 }
 
@@ -27,7 +28,14 @@ type FileReport struct {
 	Known          int    `json:"known"`
 	Parts          int    `json:"parts"`
 	Summaries      int    `json:"summaries"`
-	Moved          int    `json:"moved"` // messages that left the branch or came back
+	Checkpoints    int    `json:"checkpoints,omitempty"`
+	Moved          int    `json:"moved"`    // messages that left the branch or came back
+	Marked         int    `json:"marked"`   // messages that the host shows now and withheld before, or the other way round
+	Redacted       int    `json:"redacted"` // messages of which the host took back what they said
+	Memories       int    `json:"memories"` // that were added
+	// Read is what a database had, by table; LeftOut what of it is not stored, by the reason.
+	Read    map[string]int `json:"read,omitempty"`
+	LeftOut map[string]int `json:"left_out,omitempty"`
 	// Skipped lines, with the reasons.
 	Skipped []Fault `json:"skipped,omitempty"`
 	// Pending bytes at the end are a line that is not whole yet.
@@ -43,8 +51,16 @@ type FileReport struct {
 	VectorErr string `json:"vector_error,omitempty"` // the messages are stored, but the model failed
 }
 
-// add takes what a file brought.
-func (r *Report) add(f FileReport) {
+// Leave counts what is not stored.
+func (f *FileReport) Leave(why string, n int) {
+	if f.LeftOut == nil {
+		f.LeftOut = map[string]int{}
+	}
+	f.LeftOut[why] += n
+}
+
+// Add takes what a file brought.
+func (r *Report) Add(f FileReport) {
 	r.Files = append(r.Files, f)
 	r.Messages += f.Messages
 	r.Events += f.Events
@@ -52,6 +68,7 @@ func (r *Report) add(f FileReport) {
 	r.Parts += f.Parts
 	r.Summaries += f.Summaries
 	r.Skipped += len(f.Skipped)
+	r.Memories += f.Memories
 	if f.Error != "" {
 		r.Failed++
 	}

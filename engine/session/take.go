@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 )
@@ -33,9 +34,10 @@ type taking struct {
 	batch  []conversation.Message // of one thread
 	thread int
 	bytes  int
-	offset int64 // of the end of the newest line in the batch
-	moved  bool  // the cursor is written
-	gated  bool  // the engine's options keep the transcript's own thread out, and so all of it
+	offset int64               // of the end of the newest line in the batch
+	moved  bool                // the cursor is written
+	marks  map[string]*marking // by conversation
+	gated  bool                // the engine's options keep the transcript's own thread out, and so all of it
 }
 
 // take stores what the last Read of a transcript found. Its cursor moves with the last batch; until then it stays where it was, so that
@@ -61,6 +63,9 @@ func (im *importer) take(ctx context.Context, t *Transcript, cursor conversation
 		k.copying[i] = true
 	}
 	if err := k.branch(ctx); err != nil {
+		return err
+	}
+	if err := k.purge(ctx); err != nil {
 		return err
 	}
 	for r, err := range t.Records(ctx) {
@@ -138,6 +143,8 @@ func (k *taking) record(ctx context.Context, r Record) error {
 		return k.message(ctx, r)
 	case r.Summary != nil:
 		return k.adopt(ctx, r)
+	case r.Checkpoint != nil:
+		return k.checkpoint(ctx, r)
 	}
 	return k.parts(ctx, r.Key, r.Blocks)
 }
@@ -154,6 +161,9 @@ func (k *taking) message(ctx context.Context, r Record) error {
 	to := k.targets[r.Thread]
 	if at, ok := k.known[r.Key]; ok && (r.Unique || at.ConversationID == to.id) {
 		k.report.Known++
+		if k.t.Host == OpenBoa && m.SetAside == "" {
+			k.note(at, m.Key, m.Withheld)
+		}
 		return k.again(ctx, m, at)
 	}
 	k.batch = append(k.batch, *m)
@@ -260,6 +270,26 @@ func (k *taking) adopt(ctx context.Context, r Record) error {
 	return nil
 }
 
+// checkpoint takes a checkpoint of the host's over, unless the conversation that this one is a copy of has it.
+func (k *taking) checkpoint(ctx context.Context, r Record) error {
+	if k.copied(r.Twins) {
+		return nil
+	}
+	if err := k.flush(ctx, false); err != nil || k.gated {
+		return err
+	}
+	to, c := k.targets[r.Thread], r.Checkpoint
+	if to.id == "" {
+		return nil
+	}
+	_, adopted, err := k.e.AdoptCheckpoint(ctx, checkpoint.AdoptRequest{Conversation: to.id, Agent: k.r.Agent, Key: r.Key, After: c.After, At: c.At, Summary: storable(c.Summary),
+		Topics: c.Topics, Decisions: c.Decisions, Questions: c.Questions, TokensAt: c.Tokens, MessagesAt: c.Messages, By: string(k.t.Host)})
+	if adopted {
+		k.report.Checkpoints++
+	}
+	return err
+}
+
 // say makes a summary a message: what it stands for is not in this conversation, but in another file or in the session's parent.
 func (k *taking) say(ctx context.Context, r Record) error {
 	m := conversation.Message{Key: piece(r.Key, 1), Role: "system", Text: storable(r.Summary.Text), SaidAt: r.Summary.At, Session: k.t.Threads[r.Thread].ID}
@@ -348,6 +378,9 @@ func (k *taking) end() conversation.Cursor {
 
 // finish stores the rest, the title and the cursor.
 func (k *taking) finish(ctx context.Context) error {
+	if err := k.mark(ctx); err != nil {
+		return err
+	}
 	if err := k.flush(ctx, true); err != nil || k.gated {
 		return err
 	}

@@ -31,12 +31,17 @@ type Transcript struct {
 	format format
 	// nameless: no line has said yet which session it is, so that it is too early to store any.
 	nameless bool
-	entries  []*entry
-	unended  bool           // the newline of the last line is still to come
-	since    int            // the entry that the last Read began with
-	more     map[int][]int  // by the entry that a message begins in, the later ones that belong to it
-	left     []Change       // of the last Read
-	seen     map[string]int // how often a line without an id of its own came
+	// refused says why the host's own reader would read nothing of the file; empty: it would.
+	refused string
+	byTime  bool // what a Read brings is in the order of its times, not of its lines
+	entries []*entry
+	unended bool           // the newline of the last line is still to come
+	since   int            // the entry that the last Read began with
+	more    map[int][]int  // by the entry that a message begins in, the later ones that belong to it
+	left    []Change       // of the last Read
+	shown   []Change       // likewise: messages of earlier Reads that the host withholds now, or shows now
+	removed []string       // likewise: keys of messages that the host redacted
+	seen    map[string]int // how often a line without an id of its own came
 }
 
 // errUnreadable: a line is not what it was when it was read first.
@@ -58,7 +63,7 @@ type Fault struct {
 	Reason string `json:"reason"`
 }
 
-// Change is a message of an earlier Read that left the active branch, or came back to it.
+// Change is a message of an earlier Read that is no longer what it was: it left the active branch or came back to it, or is withheld or shown.
 type Change struct {
 	Thread int
 	Key    string
@@ -88,6 +93,10 @@ func Open(r io.ReaderAt, host Host, path string) (*Transcript, error) {
 		t.format = newCodex(path)
 	case OpenClaw:
 		t.format = newOpenClaw(path)
+	case Takobot:
+		t.format = newTakobot(path)
+	case OpenBoa:
+		t.format = newOpenBoa(path)
 	case Plain:
 		t.format = newPlain(path)
 	default:
@@ -98,10 +107,10 @@ func Open(r io.ReaderAt, host Host, path string) (*Transcript, error) {
 
 // Read reads on, up to an offset. What is there from then on is what Records gives.
 func (t *Transcript) Read(ctx context.Context, to int64) error {
-	t.since, t.left = len(t.entries), nil
+	t.since, t.left, t.shown, t.removed = len(t.entries), nil, nil, nil
 	was := make([]entry, t.since)
 	for i, e := range t.entries {
-		was[i] = entry{kind: e.kind, aside: e.aside}
+		was[i] = entry{kind: e.kind, aside: e.aside, withheld: e.withheld, redacted: e.redacted}
 	}
 	pending, err := eachLine(ctx, t.r, t.Bytes, to, t.Lines+1, t.add)
 	if err != nil {
@@ -111,11 +120,21 @@ func (t *Transcript) Read(ctx context.Context, to int64) error {
 	t.backdate()
 	t.format.settle(t)
 	for i, e := range t.entries[:t.since] {
-		if e.head != i || was[i].kind != message || e.kind == message && e.aside == was[i].aside {
+		if e.head != i || was[i].kind != message {
 			continue
 		}
 		for n := range max(e.pieces, 1) {
-			t.left = append(t.left, Change{e.thread, piece(e.key, n), !e.talk()})
+			if e.kind != message || e.aside != was[i].aside {
+				t.left = append(t.left, Change{e.thread, e.keyOf(n), !e.talk()})
+			}
+			if e.withheld != was[i].withheld {
+				t.shown = append(t.shown, Change{e.thread, e.keyOf(n), e.withheld})
+			}
+		}
+	}
+	for i, e := range t.entries {
+		if e.redacted && (i >= t.since || !was[i].redacted) {
+			t.removed = append(t.removed, e.key)
 		}
 	}
 	return nil
@@ -174,7 +193,7 @@ func (t *Transcript) Changes() []Change { return t.left }
 func (t *Transcript) keys() (all []string) {
 	for i, e := range t.entries[t.since:] {
 		for n := range max(e.pieces, 1) {
-			all = append(all, piece(e.key, n))
+			all = append(all, e.keyOf(n))
 			if e.twin != "" {
 				all = append(all, piece(e.twin, n))
 			}
@@ -186,10 +205,10 @@ func (t *Transcript) keys() (all []string) {
 			all = append(all, piece(e.key, 1))
 		}
 	}
-	for _, c := range t.left {
+	for _, c := range slices.Concat(t.left, t.shown) {
 		all = append(all, c.Key)
 	}
-	return all
+	return append(all, t.removed...)
 }
 
 // text reads the line of an entry again.

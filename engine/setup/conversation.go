@@ -22,6 +22,9 @@ type Conversation struct {
 	StatelessSessions []string `toml:"stateless_session_patterns"` // of session keys only
 	SkipStateless     *bool    `toml:"skip_stateless_sessions"`    // default true
 
+	// Policy is how conversations are compacted where a request does not say: dag (default) or rolling.
+	Policy string `toml:"compaction_policy"`
+
 	// Estimator counts the tokens of new conversations: chars4 (default) or weighted.
 	Estimator string `toml:"estimator"`
 	// Timezone of the times in summaries and in what is shown; storage is in UTC. Default UTC.
@@ -86,6 +89,15 @@ type Conversation struct {
 	zone *time.Location // that Timezone names, once that is checked
 }
 
+// Policies of compaction.
+const (
+	PolicyDAG     = "dag"     // summaries of messages, and summaries of summaries
+	PolicyRolling = "rolling" // one summary before the newest messages
+)
+
+// Policies lists them all.
+func Policies() []string { return []string{PolicyDAG, PolicyRolling} }
+
 // Duration is a time.Duration that a configuration file writes as "60s".
 type Duration time.Duration
 
@@ -107,6 +119,7 @@ const DefaultBudget = 128_000
 func (o Conversation) withDefaults() Conversation {
 	yes, depth, retain := true, 1, 2
 	Preset(&o.SkipStateless, &yes)
+	Preset(&o.Policy, PolicyDAG)
 	Preset(&o.Estimator, "chars4")
 	Preset(&o.Timezone, "UTC")
 	Preset(&o.ContextThreshold, 0.75)
@@ -147,7 +160,7 @@ func Preset[T comparable](field *T, otherwise T) {
 
 // validate names every field that is wrong; o has its defaults.
 func (o Conversation) validate() error {
-	var errs []error
+	errs := []error{fault.Member("compaction_policy", o.Policy, Policies())}
 	if _, err := text.NewEstimator(o.Estimator); err != nil {
 		errs = append(errs, fault.Invalid("estimator", o.Estimator, strings.Join(text.Estimators(), ", ")))
 	}

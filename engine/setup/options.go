@@ -67,8 +67,12 @@ type Options struct {
 	FTS string
 	// LLM writes summaries, and answers from expanded text. Nil: summaries pick the sentences that tell most.
 	LLM LLM
+	// Fallbacks are asked in their order where LLM fails: for checkpoints, and for the summaries of the rolling policy. Default none.
+	Fallbacks []LLM
 	// Conversation says how conversations are kept, compacted and shown.
 	Conversation Conversation
+	// Rolling says how they are compacted in the rolling way, and when they get checkpoints.
+	Rolling Rolling
 	// Extraction says how memories are drawn from talk.
 	Extraction Extraction
 	// Turns says what BeforeTurn and AfterTurn do around a turn of talk.
@@ -123,6 +127,7 @@ func (o Options) WithDefaults() Options {
 		o.Lexical = PostingsBackend
 	}
 	o.Conversation = o.Conversation.withDefaults()
+	o.Rolling = o.Rolling.withDefaults()
 	o.Extraction = o.Extraction.withDefaults()
 	o.Turns = o.Turns.withDefaults()
 	if o.Now == nil {
@@ -164,6 +169,11 @@ func (o Options) Validate() error {
 	if o.EmbedDeadline < 0 {
 		errs = append(errs, fault.Invalid("EmbedDeadline", o.EmbedDeadline, "more than 0"))
 	}
-	errs = append(errs, fault.Member("Lexical", o.Lexical, LexicalBackends()), fault.CheckText("FTS", o.FTS), o.Conversation.validate(), o.Extraction.validate(), o.Turns.validate())
+	for i, m := range o.Fallbacks {
+		if m == nil {
+			errs = append(errs, fault.Invalid("Fallbacks", fmt.Sprintf("[%d] nil", i), "language models"))
+		}
+	}
+	errs = append(errs, fault.Member("Lexical", o.Lexical, LexicalBackends()), fault.CheckText("FTS", o.FTS), o.Conversation.validate(), o.Rolling.validate(), o.Extraction.validate(), o.Turns.validate())
 	return errors.Join(errs...)
 }

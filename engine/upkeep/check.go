@@ -29,6 +29,7 @@ var checks = [...]struct {
 	{"check_memories", []string{"memories"}},
 	{"check_relations", []string{"memories", "memory_relations"}},
 	{"check_messages", []string{"messages"}},
+	{"check_notes", []string{"notes", "note_files"}},
 	{"check_documents", []string{"documents"}},
 	{"check_words", []string{"surfaces", "terms"}},
 	{"check_unposted", []string{"documents"}},
@@ -39,7 +40,8 @@ var checks = [...]struct {
 	{"check_versions", []string{"memory_versions", "dropped_versions"}},
 	{"check_past", []string{"past_documents", "past_postings", "past_passages", "past_vectors"}},
 	{"check_sequences", []string{"conversations"}},
-	{"check_conversations", []string{"conversations", "compaction_debts", "compactions", "cursors"}},
+	{"check_conversations", []string{"conversations", "compaction_debts", "compactions", "cursors", "context_snapshots"}},
+	{"check_rolling", []string{"conversations", "compactions", "checkpoints", "flush_state"}},
 	{"check_context", []string{"messages", "context_items"}},
 	{"check_lost_summaries", []string{"summaries"}},
 	{"check_summaries", []string{"summaries", "summary_sources"}}, // a summary in the context that there is not was found before

@@ -1,10 +1,10 @@
 -- Few and plain statements: each is planned anew whenever it runs, and to sort in SQL takes as long to plan as all the rest.
 
 -- name: assemble_totals
--- What the context of a conversation is: items, the summaries among them, tokens, and the first and last position.
+-- What the context of a conversation is, up to a position: items, the summaries among them, tokens, and the first and last position.
 SELECT count(*), count(*) FILTER (kind = 'summary'), coalesce(sum(tokens), 0)::BIGINT, coalesce(min(position), 0), coalesce(max(position), 0)
 FROM context_items
-WHERE conversation_id = $conversation_id;
+WHERE conversation_id = $conversation_id AND position <= $until;
 
 -- name: assemble_items
 -- The items of a context from one position to another, in no order.
@@ -20,13 +20,13 @@ WHERE conversation_id = $conversation_id AND position IN (SELECT unnest($positio
 
 -- name: assemble_messages
 -- What messages say, from one seq to another.
-SELECT id, seq, role, speaker, text, caption, said_at
+SELECT id, seq, caller_key, role, speaker, text, caption, said_at, withheld, source_kind, fallback
 FROM messages
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to;
 
 -- name: assemble_messages_at
 -- What some messages say; from and to are the first and the last of them.
-SELECT id, seq, role, speaker, text, caption, said_at
+SELECT id, seq, caller_key, role, speaker, text, caption, said_at, withheld, source_kind, fallback
 FROM messages
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND seq IN (SELECT unnest($positions::INTEGER[]));
 
@@ -59,7 +59,7 @@ WHERE kind = 'summary' AND list_contains($ids::VARCHAR[], summary_id);
 SELECT coalesce(max(depth), 0), count(*) FILTER (depth > 0)
 FROM summaries
 WHERE conversation_id = $conversation_id
-  AND id IN (SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'summary');
+  AND id IN (SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'summary' AND position <= $until);
 
 -- name: assemble_partners
 -- Positions of messages in the context that make some calls of tools, or hold their results.

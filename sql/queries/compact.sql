@@ -164,3 +164,29 @@ SELECT t.term, idf((SELECT documents FROM kind_stats WHERE kind = 'message'::doc
 FROM counted AS c
 JOIN terms AS t USING (term_no)
 JOIN said AS s USING (term_no);
+
+-- name: compaction_from
+-- The first message of a context before a position, or where compaction by the policy rolling ended, if that is before it.
+SELECT least($before::INTEGER, coalesce((SELECT min(position) FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message'), $before::INTEGER),
+    (SELECT max(first_kept_seq) FROM compactions WHERE conversation_id = $conversation_id));
+
+-- name: compaction_pending
+-- Which messages summaries do not tell of: ranges of seqs, without their ends, the oldest first.
+SELECT id, retry_from, first_kept_seq, carried FROM compactions
+WHERE summary_id = ANY ($ids::VARCHAR[]) AND retry_from IS NOT NULL
+ORDER BY retry_from, id;
+
+-- name: compaction_mark
+-- What a compaction owes after another attempt.
+UPDATE compactions SET summary_id = $summary_id, retry_from = $retry_from::INTEGER, carried = $carried, source = coalesce($source, source),
+    attempts = attempts + 1, last_error = $last_error
+WHERE id = $id;
+
+-- name: compactions_settle
+-- A summary owes nothing more: it is gone, or says something else.
+UPDATE compactions SET retry_from = NULL, carried = NULL WHERE summary_id = $summary_id AND retry_from IS NOT NULL;
+
+-- name: compactions_owe_all
+-- The last compaction that made a summary owes all of it: what was told of it is gone.
+UPDATE compactions SET retry_from = $from::INTEGER, carried = NULL
+WHERE policy = 'rolling' AND id = (SELECT arg_max(id, first_kept_seq) FROM compactions WHERE summary_id = $summary_id AND policy = 'rolling');

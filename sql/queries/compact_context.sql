@@ -43,17 +43,3 @@ FROM context_items
 WHERE conversation_id = $conversation_id AND kind = 'message' AND position < $before
   AND position IN (SELECT seq FROM messages WHERE conversation_id = $conversation_id AND role = 'user')
   AND position NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result' AND call_id IS NOT NULL);
-
--- name: messages_said
--- What summaries are made of: messages of a conversation from one seq to another.
-SELECT id, seq, role, speaker, text, caption, said_at, tokens
-FROM messages
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
-ORDER BY seq;
-
--- name: parts_said
--- The blocks of these messages, likewise.
-SELECT seq, type, CASE WHEN kind = 'file' THEN text END, tool, input, output, is_error, file_name
-FROM parts
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
-ORDER BY seq, ordinal;

@@ -1,24 +1,24 @@
 -- name: conversation_by_name
 -- By id, name or session key; the caller chooses, since an order would take longer to plan than to make.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
-    active, archived_at, archive_cause, estimator
+    active, archived_at, archive_cause, estimator, coalesce(compactions, 0), coalesce(compacted_seq, 0)
 FROM conversations WHERE name = $name OR id = $name OR session_key = $name;
 
 -- name: conversation_by_ending
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
-    active, archived_at, archive_cause, estimator
+    active, archived_at, archive_cause, estimator, coalesce(compactions, 0), coalesce(compacted_seq, 0)
 FROM conversations WHERE ends_with(id, $ending);
 
 -- name: conversation_by_key
 -- The active conversation of a session key.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
-    active, archived_at, archive_cause, estimator
+    active, archived_at, archive_cause, estimator, coalesce(compactions, 0), coalesce(compacted_seq, 0)
 FROM conversations WHERE session_key = $session_key AND active;
 
 -- name: conversation_by_session
 -- The conversations that are or were in a host's session.
 SELECT id, name, scope, title, created_at, next_seq, last_session_no, last_place, last_session, last_said_at, session_key, session_id, parent_id,
-    active, archived_at, archive_cause, estimator
+    active, archived_at, archive_cause, estimator, coalesce(compactions, 0), coalesce(compacted_seq, 0)
 FROM conversations WHERE session_id = $session_id;
 
 -- name: conversation_session
@@ -30,7 +30,7 @@ SET name = CASE WHEN EXISTS (FROM conversations AS o WHERE o.name = $name AND o.
 -- name: conversation_list
 -- Conversations with the number of their messages, the one with the newest message first.
 SELECT c.id, c.name, c.scope, c.title, c.created_at, count(m.id) AS messages, max(m.said_at) AS last_said_at,
-    c.session_key, c.session_id, c.parent_id, c.active, c.archived_at, c.archive_cause, c.estimator
+    c.session_key, c.session_id, c.parent_id, c.active, c.archived_at, c.archive_cause, c.estimator, coalesce(c.compactions, 0)
 FROM conversations AS c
 LEFT JOIN messages AS m ON m.conversation_id = c.id
 WHERE $scopes::VARCHAR[] IS NULL OR c.scope = ANY ($scopes::VARCHAR[])

@@ -63,3 +63,38 @@ ORDER BY conversation_id, seq;
 UPDATE context_items SET position = n.position, tokens = n.tokens
 FROM (SELECT id, seq AS position, tokens FROM messages UNION ALL SELECT id, first_seq, tokens FROM summaries) AS n
 WHERE n.id = context_items.ref AND (context_items.position, context_items.tokens) IS DISTINCT FROM (n.position, n.tokens);
+
+-- name: messages_said
+-- What summaries are made of: messages of a conversation from one seq to another.
+SELECT id, seq, role, speaker, text, caption, said_at, tokens
+FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+ORDER BY seq;
+
+-- name: parts_said
+-- The blocks of these messages, likewise.
+SELECT seq, type, CASE WHEN kind = 'file' THEN text END, tool, input, output, is_error, file_name
+FROM parts
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to
+ORDER BY seq, ordinal;
+
+-- name: conversation_compacted
+-- Its context was compacted.
+UPDATE conversations SET compactions = coalesce(compactions, 0) + $times, compacted_seq = next_seq - 1 WHERE id = $id;
+
+-- name: user_turns
+-- How many messages of the user there are after one, up to another; what holds results of tools is none of the user's, nor what a host polled or edited away.
+SELECT count(*) FROM messages
+WHERE conversation_id = $conversation_id AND seq > $after AND seq <= $upto AND role = 'user'
+  AND (set_aside IS NULL OR set_aside IN ('new', 'reset', 'purged', 'retracted'))
+  AND seq NOT IN (SELECT seq FROM parts WHERE conversation_id = $conversation_id AND type = 'tool_result' AND call_id IS NOT NULL);
+
+-- name: context_usage
+-- What the provider counted for the newest answer after a message, and the tokens of what came to the context after that.
+SELECT u.usage, (SELECT coalesce(sum(tokens), 0)::BIGINT FROM context_items WHERE conversation_id = $conversation_id AND kind = 'message' AND position > u.seq)
+FROM (
+    SELECT seq, usage::VARCHAR AS usage FROM messages
+    WHERE conversation_id = $conversation_id AND seq > $after AND usage IS NOT NULL AND set_aside IS NULL
+    ORDER BY seq DESC
+    LIMIT 1
+) AS u;

@@ -105,7 +105,53 @@ WHERE conversation_id NOT IN (SELECT id FROM conversations)
 UNION ALL
 SELECT 'cursor of no conversation', path
 FROM cursors
-WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
+WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'snapshot of a context of no conversation', id
+FROM context_snapshots
+WHERE conversation_id NOT IN (SELECT id FROM conversations);
+
+-- name: check_rolling
+-- Contradictions about how contexts were compacted, and what was noted while they filled.
+SELECT 'conversation that was compacted more or less often than is recorded' AS fault, c.id AS subject
+FROM conversations AS c
+WHERE coalesce(c.compactions, 0) <> (SELECT count(*) FROM compactions AS p WHERE p.conversation_id = c.id)
+UNION ALL
+SELECT 'compaction that owes nobody', id
+FROM compactions
+WHERE retry_from IS NOT NULL AND summary_id NOT IN (SELECT id FROM summaries WHERE fallback)
+UNION ALL
+SELECT 'compaction that ends before it begins', id
+FROM compactions
+WHERE from_seq > first_kept_seq OR retry_from >= first_kept_seq
+UNION ALL
+SELECT 'checkpoint of no conversation', id
+FROM checkpoints
+WHERE conversation_id NOT IN (SELECT id FROM conversations)
+UNION ALL
+SELECT 'checkpoint that has read what was not said', k.id
+FROM checkpoints AS k
+JOIN conversations AS c ON c.id = k.conversation_id
+WHERE k.upto_seq >= c.next_seq
+UNION ALL
+SELECT 'checkpoint that says what was purged', k.id
+FROM checkpoints AS k
+WHERE EXISTS (FROM messages AS m WHERE m.conversation_id = k.conversation_id AND m.set_aside = 'purged' AND m.seq <= k.upto_seq AND m.set_aside_at > k.created_at)
+UNION ALL
+SELECT 'checkpoint or prompt of a time that has not come', k.id
+FROM checkpoints AS k
+JOIN conversations AS c ON c.id = k.conversation_id
+WHERE k.cycle > coalesce(c.compactions, 0)
+UNION ALL
+SELECT 'checkpoint or prompt of a time that has not come', f.conversation_id
+FROM flush_state AS f
+JOIN conversations AS c ON c.id = f.conversation_id
+WHERE f.cycle > coalesce(c.compactions, 0)
+UNION ALL
+SELECT 'prompt to nobody, or twice', conversation_id
+FROM flush_state
+GROUP BY conversation_id, cycle, percent
+HAVING count(*) > 1 OR conversation_id NOT IN (SELECT id FROM conversations);
 
 -- name: check_extraction
 -- Contradictions about what was drawn from talk.

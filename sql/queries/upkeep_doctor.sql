@@ -58,11 +58,24 @@ WHERE sha256 NOT IN (SELECT sha256 FROM large_files)
 DELETE FROM summary_sources
 WHERE summary_id NOT IN (SELECT id FROM summaries) OR rowid NOT IN (SELECT min(rowid) FROM summary_sources GROUP BY summary_id, source);
 DELETE FROM memory_relations WHERE memory_id NOT IN (SELECT id FROM memories);
+DELETE FROM note_files WHERE rowid NOT IN (SELECT arg_max(rowid, indexed_at) FROM note_files GROUP BY folder, path);
+DELETE FROM notes WHERE file_id NOT IN (SELECT id FROM note_files);
 DELETE FROM compactions WHERE conversation_id NOT IN (SELECT id FROM conversations);
+UPDATE compactions SET retry_from = NULL, carried = NULL
+WHERE retry_from IS NOT NULL AND (retry_from >= first_kept_seq OR summary_id NOT IN (SELECT id FROM summaries WHERE fallback));
+UPDATE compactions SET from_seq = first_kept_seq WHERE from_seq > first_kept_seq;
+DELETE FROM checkpoints
+WHERE conversation_id NOT IN (SELECT id FROM conversations)
+   OR EXISTS (FROM conversations AS c WHERE c.id = checkpoints.conversation_id AND checkpoints.upto_seq >= c.next_seq)
+   OR EXISTS (FROM messages AS m WHERE m.conversation_id = checkpoints.conversation_id AND m.set_aside = 'purged' AND m.seq <= checkpoints.upto_seq AND m.set_aside_at > checkpoints.created_at);
+DELETE FROM flush_state
+WHERE conversation_id NOT IN (SELECT id FROM conversations)
+   OR rowid NOT IN (SELECT min(rowid) FROM flush_state GROUP BY conversation_id, cycle, percent);
 DELETE FROM compaction_debts
 WHERE conversation_id NOT IN (SELECT id FROM conversations)
    OR rowid NOT IN (SELECT min(rowid) FROM compaction_debts GROUP BY conversation_id);
 UPDATE cursors SET conversation_id = NULL WHERE conversation_id NOT IN (SELECT id FROM conversations);
+DELETE FROM context_snapshots WHERE conversation_id NOT IN (SELECT id FROM conversations);
 DELETE FROM drafts WHERE conversation_id IS NOT NULL AND conversation_id NOT IN (SELECT id FROM conversations);
 DELETE FROM admissions WHERE draft_id NOT IN (SELECT id FROM drafts);
 DELETE FROM extraction_cursors WHERE conversation_id NOT IN (SELECT id FROM conversations);
@@ -101,6 +114,10 @@ FROM messages AS m
 WHERE m.conversation_id = conversations.id AND m.seq = conversations.next_seq - 1
   AND (last_session_no, last_place, last_session, last_said_at) IS DISTINCT FROM (m.session_no, m.place, m.session, m.said_at);
 UPDATE conversations SET active = archived_at IS NULL WHERE active IS DISTINCT FROM (archived_at IS NULL);
+UPDATE conversations SET compactions = (SELECT count(*) FROM compactions AS p WHERE p.conversation_id = conversations.id)
+WHERE coalesce(compactions, 0) <> (SELECT count(*) FROM compactions AS p WHERE p.conversation_id = conversations.id);
+UPDATE checkpoints SET cycle = c.compactions FROM conversations AS c WHERE c.id = checkpoints.conversation_id AND checkpoints.cycle > c.compactions;
+DELETE FROM flush_state WHERE EXISTS (FROM conversations AS c WHERE c.id = flush_state.conversation_id AND flush_state.cycle > c.compactions);
 
 -- name: doctor_archive
 -- Of the active conversations of one name or key, all but the one with the newest message are archived.

@@ -34,6 +34,7 @@ var (
 	ErrGrant       = sentinel("not granted")
 	ErrGrantSpent  = sentinel("grant is used up")
 	ErrConflict    = sentinel("changed meanwhile")
+	ErrBudget      = sentinel("over the budget")
 )
 
 var sentinels []error
