@@ -19,6 +19,7 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // crashOptions make everything that is stored follow from what was done.
@@ -30,7 +31,7 @@ func crashOptions(when string, progress func()) engine.Options {
 	}
 	return engine.Options{Now: func() time.Time { return enginetest.Noon }, NewID: newID, LLM: enginetest.Summing(5, 4), Embedder: enginetest.Words{}, Threads: 1,
 		Progress:     func(string, int, int) { progress() },
-		Conversation: enginetest.Small(2, 50, enginetest.Fanouts(2, 8))}
+		Conversation: enginetest.Small(2, 50, enginetest.Fanouts(2, 8)), Rolling: setup.Rolling{MinMessages: 1}}
 }
 
 // crashFile has a conversation of nine messages; of the first six a summary of two leaves was made. In another one a heartbeat was answered, and there
@@ -73,7 +74,7 @@ func talkState(t *testing.T, e *engine.Engine) string {
 	for _, query := range []string{"FROM context_items ORDER BY ALL", "SELECT * EXCLUDE (doc_no) FROM summaries ORDER BY id", "FROM summary_sources ORDER BY ALL",
 		"SELECT * EXCLUDE (doc_no) FROM messages ORDER BY id", "SELECT * FROM parts ORDER BY ALL", "SELECT * FROM compactions ORDER BY ALL",
 		"SELECT * FROM kind_stats ORDER BY ALL", "SELECT * FROM conversations ORDER BY id", "SELECT * FROM cursors ORDER BY ALL", "SELECT * FROM large_files ORDER BY ALL",
-		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "SELECT count(*) FROM vectors",
+		"SELECT sha256, bytes FROM payloads ORDER BY ALL", "SELECT * FROM compaction_debts ORDER BY ALL", "FROM checkpoints ORDER BY id", "FROM flush_state ORDER BY ALL", "FROM summarizer_state ORDER BY ALL", "SELECT count(*) FROM vectors",
 		"SELECT n, chosen FROM models ORDER BY n", "SELECT * EXCLUDE (doc_no) FROM memories ORDER BY id", "FROM memory_relations ORDER BY ALL", "FROM memory_sources ORDER BY ALL",
 		"FROM retractions ORDER BY id", "SELECT * FROM retraction_effects ORDER BY retraction_id, ordinal", "SELECT owner_id, live FROM documents ORDER BY ALL"} {
 		fmt.Fprintln(&all, query)

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
@@ -35,6 +36,18 @@ var deeds = []deed{
 	}},
 	{"compact", func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.Compact(ctx, compact.Request{Conversation: "talk", Force: true})
+		return err
+	}},
+	{"make a checkpoint", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Checkpoint(ctx, checkpoint.Request{Conversation: "talk"})
+		return err
+	}},
+	{"compact in the rolling way", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Compact(ctx, compact.Request{Conversation: "talk", Policy: compact.Rolling, Budget: 1})
+		return err
+	}},
+	{"say that a prompt was given", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.AckFlush(ctx, checkpoint.AckRequest{Conversation: "dock", Percent: 75})
 		return err
 	}},
 	{"rewrite", func(ctx context.Context, e *engine.Engine) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	remote "github.com/mallardmem/mallard/embed/http"
 	"github.com/mallardmem/mallard/embed/hugot"
 	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/ort"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -116,11 +118,11 @@ func graphRuntime() (string, error) {
 	if asked == "none" {
 		return throughHugot, nil
 	}
-	switch err := onnx.Load(""); {
+	switch err := ort.Load(""); {
 	case err == nil:
 		return throughORT, nil
 	case asked != "":
-		return "", err
+		return "", fmt.Errorf("onnx: %w", err)
 	}
 	return throughHugot, nil
 }

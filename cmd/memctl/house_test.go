@@ -76,12 +76,16 @@ var house = []struct{ of, may string }{
 	{"engine/*", "engine " + rooms},
 	{"embed/wordpiece", ""},
 	{"embed/distill", "embed/static embed/wordpiece"},
-	{"embed/onnx/onnxtest", "embed/onnx"},
-	{"embed/*", "embed/wordpiece"},
-	{"rerank/*", "embed/wordpiece"},
+	{"embed/ort", "embed/wordpiece"},
+	{"embed/hugotrun", "embed/wordpiece embed/ort"},
+	{"embed/onnx/onnxtest", "embed/onnx embed/ort"},
+	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun"},
+	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun"},
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},
 	{"bench/*", "bench bench/* engine engine/* embed/* rerank/*"},
 	{"testdata/demo", ""},
+	{"testdata/crossencoder", ""},
+	{"testdata/minilm", ""},
 	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* bench bench/* testdata/demo"},
 }
 
@@ -256,7 +260,7 @@ type listed struct {
 
 func listPackages(t *testing.T) (packages []listed) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "./...", "./testdata/demo") // the pattern passes over testdata
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "./...", "./testdata/crossencoder", "./testdata/demo", "./testdata/minilm") // the pattern passes over testdata
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

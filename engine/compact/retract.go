@@ -106,6 +106,9 @@ func (cp *Compactor) Reinstate(ctx context.Context, tx *duck.Write, conversation
 				return false, err
 			}
 		}
+		if messageID != "" && hadBy(changed, messageID) == "" { // they only told of it
+			return true, cp.rejoin(ctx, tx, v, messageID, nil)
+		}
 		return true, nil
 	}
 	if messageID == "" {
@@ -118,6 +121,11 @@ func (cp *Compactor) Reinstate(ctx context.Context, tx *duck.Write, conversation
 func (cp *Compactor) putBack(ctx context.Context, tx *duck.Write, v *conversation.Conversation, x Changed, d *index.Document) error {
 	s := x.Was.Summary
 	locateSummary(d, s, v.Scope, x.Was.DocNo)
+	if !s.Fallback { // it tells of all again
+		if err := settleSummary(ctx, tx, s.ID); err != nil {
+			return err
+		}
+	}
 	if !x.Removed {
 		for _, query := range []string{"summary_delete", "summary_delete_sources"} {
 			if _, err := tx.Exec(ctx, query, sql.Named("id", s.ID)); err != nil {
@@ -147,12 +155,19 @@ func (cp *Compactor) putBack(ctx context.Context, tx *duck.Write, v *conversatio
 	return conversation.InsertItems(tx, v.ID, s.item())
 }
 
+// hadBy gives the summary that a message was a source of; empty: none. Of what a summary was that a purge has emptied the lowest is taken.
+func hadBy(changed []Changed, messageID string) string {
+	for _, x := range changed {
+		if x.Was.Summary == nil || slices.Contains(x.Was.Sources, Source{kinds.Message, messageID}) {
+			return x.ID
+		}
+	}
+	return ""
+}
+
 // rejoin finds a message a place among summaries that have changed.
 func (cp *Compactor) rejoin(ctx context.Context, tx *duck.Write, v *conversation.Conversation, messageID string, changed []Changed) error {
-	had := ""
-	if len(changed) > 0 {
-		had = changed[0].ID
-	}
+	had := hadBy(changed, messageID)
 	var leaf string
 	found, err := tx.One(ctx, "summary_about", []any{&leaf}, sql.Named("message_id", messageID), sql.Named("had", had))
 	if err != nil {

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
@@ -204,4 +206,70 @@ func TestGoClawPromise17(t *testing.T) {
 		t.Errorf("an answer forgets failures: %+v", all)
 	}
 	enginetest.CloseFile(t, e)
+}
+
+// TestPurgeOfWhatACheckpointRead: a summary that a checkpoint gave tells of messages that are in the context still; when one of them is purged it is made anew, and so is
+// it, until that is undone, when one is retracted.
+func TestPurgeOfWhatACheckpointRead(t *testing.T) {
+	e := enginetest.Open(t, rollingOptions(retelling()))
+	turns(t, e, 1, 20)
+	if _, _, err := e.AdoptCheckpoint(t.Context(), checkpoint.AdoptRequest{Conversation: "talk", Summary: "the secret of message 15", TokensAt: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	turns(t, e, 21, 1)
+	if c := enginetest.Compact(t, e, compact.Request{}); c.Passes[0].Source != compact.FromCheckpoint || c.Passes[0].FirstKept != 12 {
+		t.Fatalf("%+v", c)
+	}
+	all := enginetest.Messages(t, e, "talk")
+	r, err := e.Retract(t.Context(), lineage.RetractRequest{ID: all[14].ID, Reason: "untrue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Check(t, e)
+	if got := summaryText(t, e); strings.Contains(got, "secret") {
+		t.Errorf("after a retraction: %q", got)
+	}
+	if _, err := e.UndoRetraction(t.Context(), lineage.UndoRequest{ID: r.ID}); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Check(t, e)
+	if got := summaryText(t, e); !strings.Contains(got, "secret") {
+		t.Errorf("after the undo: %q", got)
+	}
+	if _, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "talk", IDs: []string{all[14].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Check(t, e)
+	if got := summaryText(t, e); strings.Contains(got, "secret") {
+		t.Errorf("after a purge: %q", got)
+	}
+	if rows := enginetest.Rows(t, e, "SELECT id FROM checkpoints UNION ALL SELECT id FROM compactions WHERE carried IS NOT NULL"); len(rows) != 0 {
+		t.Errorf("left: %v", rows)
+	}
+	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil || summaryText(t, e) != numbers(1, 11) {
+		t.Errorf("%d, %v: %s", n, err, summaryText(t, e))
+	}
+}
+
+// TestRetractUnderARollingSummary: what is retracted leaves the summary, and comes back with an undo, which leaves nothing owed.
+func TestRetractUnderARollingSummary(t *testing.T) {
+	e := enginetest.Open(t, rollingOptions(retelling()))
+	turns(t, e, 1, 20)
+	enginetest.Compact(t, e, compact.Request{})
+	first := enginetest.Messages(t, e, "talk")[0]
+	r, err := e.Retract(t.Context(), lineage.RetractRequest{ID: first.ID, Reason: "untrue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Check(t, e)
+	if got := len(enginetest.Rows(t, e, owedRanges)); got != 1 {
+		t.Errorf("%d ranges are owed", got)
+	}
+	if _, err := e.UndoRetraction(t.Context(), lineage.UndoRequest{ID: r.ID}); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Check(t, e)
+	if got := summaryText(t, e); got != numbers(1, 10) || len(enginetest.Rows(t, e, owedRanges)) != 0 {
+		t.Errorf("%s", got)
+	}
 }

@@ -72,6 +72,9 @@ func (k *rolling) run(ctx context.Context) error {
 			k.result.Reason, k.result.Reached = reasonTooFew, false
 			return nil
 		}
+		if k.r.Force {
+			k.compactor.conversations.Guard.Closed(k.v.ID, true) // what was spent is forgotten
+		}
 		k.result.Rounds = round + 1
 		written, err := k.round(ctx)
 		switch {

@@ -39,8 +39,8 @@ func checkpointsOf(t *testing.T, e *engine.Engine, talk string) []*checkpoint.Ch
 	return all
 }
 
-// TestGoClawPromise19: a session of the other host is read in the order of its file, with its compaction and its checkpoint, nothing of it twice.
-func TestGoClawPromise19(t *testing.T) {
+// TestGoClawPromise19Checkpoint: a session of the other host is read in the order of its file, with its compaction and its checkpoint, nothing of it twice.
+func TestGoClawPromise19Checkpoint(t *testing.T) {
 	e := open(t)
 	path := filepath.Join(t.TempDir(), "s-goclaw.jsonl")
 	half := `{"type":"message","id":"99990007","parentId":"aaaa0006","timestamp":"2026-02-02T10:00:07.000Z","mess`
@@ -103,9 +103,9 @@ func TestGoClawPromise19(t *testing.T) {
 	}
 }
 
-// TestGoClawPromise20: a session is followed live; of a half line nothing is stored, of the rest one message; a checkpoint that comes is the newest; and nothing is
+// TestGoClawPromise20Checkpoint: a session is followed live; of a half line nothing is stored, of the rest one message; a checkpoint that comes is the newest; and nothing is
 // ever written to the other host's file.
-func TestGoClawPromise20(t *testing.T) {
+func TestGoClawPromise20Checkpoint(t *testing.T) {
 	e := open(t)
 	path := filepath.Join(t.TempDir(), "s-goclaw.jsonl")
 	add(t, path, strings.Join(goclaw[:2], "\n")+"\n")

@@ -35,6 +35,19 @@ CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical
 CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
+-- What a rerank leaves of a score at the least: the more, the better the words alone had hit, and more still of what the model gave no score.
+CREATE OR REPLACE MACRO rerank_floor(score, lexical_score, scored, exact_from := 0.75, good_from := 0.6) AS
+    score * CASE WHEN lexical_score >= exact_from THEN CASE WHEN scored THEN 0.95 ELSE 1.0 END
+                 WHEN lexical_score >= good_from THEN CASE WHEN scored THEN 0.90 ELSE 0.95 END
+                 ELSE CASE WHEN scored THEN 0.5 ELSE 0.8 END END;
+
+-- The rerank by a model: most of what it says of the text, from 0 to 1, and the rest of the score before. A text of which it says nothing, NULL or not a
+-- number, keeps a share of its score. lexical_score is NULL where no word hit.
+CREATE OR REPLACE MACRO rerank_blend(score, model_score, lexical_score, model_share := 0.6, unscored_share := 0.8) AS
+    CASE WHEN isfinite(model_score)
+         THEN greatest(rerank_floor(score, lexical_score, true), clamp01(model_share * model_score + (1 - model_share) * score))
+         ELSE greatest(rerank_floor(score, lexical_score, false), clamp01(unscored_share * score)) END;
+
 -- The cosine of a document of which that of the best passage is known, or NULL: the passage speaks for it where its share is more than the whole's.
 CREATE OR REPLACE MACRO passage_cosine(whole, best, share) AS
     greatest(whole, nullif(share, 0) * best);

@@ -15,9 +15,16 @@ UNION
 SELECT sha256 FROM large_files WHERE message_id = ANY ($ids::VARCHAR[]);
 
 -- name: summaries_over_messages
--- Every summary that stands for one of these messages, those that others were made from first.
+-- Every summary that stands for one of these messages, or may tell of it because it is a checkpoint's that had read it, those that others were made from first.
 WITH RECURSIVE above(id) AS (
     SELECT summary_id FROM summary_sources WHERE kind = 'message' AND source = ANY ($ids::VARCHAR[])
+    UNION
+    SELECT p.summary_id
+    FROM messages AS m
+    JOIN compactions AS q ON q.conversation_id = m.conversation_id
+    JOIN checkpoints AS k ON k.id = q.checkpoint_id AND k.upto_seq >= m.seq
+    JOIN compactions AS p ON p.conversation_id = m.conversation_id AND p.policy = 'rolling'
+    WHERE m.id = ANY ($ids::VARCHAR[])
     UNION
     SELECT s.summary_id FROM summary_sources AS s JOIN above ON s.source = above.id WHERE s.kind = 'summary'
 )
@@ -60,11 +67,18 @@ DELETE FROM compactions WHERE conversation_id = $conversation_id;
 DELETE FROM compaction_debts WHERE conversation_id = $conversation_id;
 
 -- name: summaries_over
--- A summary and those that stand on it, or those over a message: those that others were made from first.
+-- A summary and those that stand on it, or those over a message or that may tell of it, as above: those that others were made from first.
 WITH RECURSIVE above(id) AS (
     SELECT id FROM summaries WHERE id = $id
     UNION
     SELECT summary_id FROM summary_sources WHERE kind = 'message' AND source = $id
+    UNION
+    SELECT p.summary_id
+    FROM messages AS m
+    JOIN compactions AS q ON q.conversation_id = m.conversation_id
+    JOIN checkpoints AS k ON k.id = q.checkpoint_id AND k.upto_seq >= m.seq
+    JOIN compactions AS p ON p.conversation_id = m.conversation_id AND p.policy = 'rolling'
+    WHERE m.id = $id
     UNION
     SELECT s.summary_id FROM summary_sources AS s JOIN above ON s.source = above.id WHERE s.kind = 'summary'
 )

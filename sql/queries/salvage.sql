@@ -72,7 +72,7 @@ SELECT greatest(
 -- Which of these ids a file has.
 SELECT id FROM (
     SELECT id FROM memories UNION ALL SELECT id FROM messages UNION ALL SELECT id FROM summaries UNION ALL SELECT id FROM conversations
-    UNION ALL SELECT id FROM note_files UNION ALL SELECT id FROM large_files UNION ALL SELECT id FROM compactions
+    UNION ALL SELECT id FROM note_files UNION ALL SELECT id FROM large_files UNION ALL SELECT id FROM compactions UNION ALL SELECT id FROM checkpoints
 )
 WHERE id = ANY ($ids::VARCHAR[]);
 
