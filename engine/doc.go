@@ -10,12 +10,13 @@
 //
 // An Engine is a facade: each verb is one line that calls a room, a package below this one, in which its requests, its results and all details are.
 //
-//   - memory: statements. Remember, Get, List, Update, Supersede, Forget, Purge, Import, Export.
+//   - memory: statements. Remember, Get, List, Update, Supersede, Forget, Purge, Import, Export; Relate, Related.
+//   - note: lines of a host's Markdown files. SyncNotes, ReadNote.
 //   - recall: questions. Recall, with filters, weights, explanations and a trace.
 //   - conversation: what was said. Append, sessions, large files, the transcripts of hosts.
 //   - compact: what stands for it. Compact, summaries, the removal of messages.
 //   - assemble: what a model is shown. Assemble, in the shape of a provider.
-//   - lookup: a model's tools. Grep, Describe, Expand, ExpandQuery, grants.
+//   - lookup: a model's tools. Grep, Search, Gaps, Describe, Expand, ExpandQuery, grants.
 //   - scope: who may see what.
 //   - query: analysts' questions.
 //   - index: words and vectors. RebuildIndex.
@@ -33,8 +34,8 @@
 // # Nouns
 //
 // A memory is one remembered statement with a scope (who shares it), a category (what it is about) and a tier (how fast it
-// fades). A conversation is an ordered record of messages; a summary stands for messages, or for other summaries. Memories, messages
-// and summaries are documents: each has a number, words in one index, and a vector when there is an embedding model.
+// fades). A conversation is an ordered record of messages; a summary stands for messages, or for other summaries. A note is some lines of a
+// Markdown file. Memories, messages, summaries and notes are documents: each has a number, words in one index, and a vector when there is an embedding model.
 //
 // # Writing
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/payload"
 	"github.com/mallardmem/mallard/engine/query"
 	"github.com/mallardmem/mallard/engine/recall"
@@ -44,6 +45,7 @@ type Engine struct {
 	index         *index.Index
 	queries       *query.Reader
 	memories      *memory.Store
+	notes         *note.Keeper
 	recaller      *recall.Recaller
 	conversations *conversation.Store
 	models        *chain.Chain
@@ -103,6 +105,7 @@ func open(ctx context.Context, path string, o Options) (_ *Engine, err error) {
 	}
 	e.queries = query.New(e.file)
 	e.memories = memory.New(e.file, e.index, e.scopes, o)
+	e.notes = note.New(e.file, e.index, e.scopes, o)
 	e.recaller = recall.New(e.file, e.index, e.scopes, o)
 	if e.conversations, err = conversation.New(e.file, e.contents, e.index, e.scopes, o); err != nil {
 		return nil, err

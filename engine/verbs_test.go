@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/mallardmem/mallard/engine"
@@ -12,6 +13,7 @@ import (
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/scope"
 )
@@ -20,7 +22,7 @@ import (
 var writeVerbs = map[string]bool{
 	"Remember": true, "RememberMany": true, "Update": true, "Forget": true, "Purge": true, "Supersede": true, "Append": true,
 	"Import": true, "ImportMessages": true, "RebuildIndex": true, "SetScopes": true, "SetWeights": true, "ResetWeights": true,
-	"Snapshot": true, "Extract": true,
+	"Snapshot": true, "Extract": true, "ForgetNotes": true,
 }
 
 // allVerbs calls every method that uses the file, which was stocked, and gives their errors by name.
@@ -51,6 +53,13 @@ func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]erro
 	_, errs["Describe"] = e.Describe(ctx, lookup.DescribeRequest{ID: id})
 	_, errs["Expand"] = e.Expand(ctx, lookup.ExpandRequest{IDs: []string{"sum_none"}})
 	_, errs["ExpandQuery"] = e.ExpandQuery(ctx, lookup.ExpandQueryRequest{Prompt: text, Conversation: "breakfast"})
+	_, errs["Search"] = e.Search(ctx, lookup.SearchRequest{Text: text})
+	_, errs["Gaps"] = e.Gaps(ctx, lookup.GapsRequest{})
+	_, errs["Tally"] = e.Tally(ctx, lookup.TallyRequest{})
+	_, errs["SyncNotes"] = e.SyncNotes(ctx, note.SyncRequest{Folder: filepath.Dir(out)})
+	_, errs["NoteFiles"] = e.NoteFiles(ctx, note.FilesRequest{})
+	_, errs["ForgetNotes"] = e.ForgetNotes(ctx, note.ForgetRequest{Path: "MEMORY.md"})
+	_, errs["Related"] = e.Related(ctx, memory.RelatedRequest{ID: id})
 	_, errs["Grep"] = e.Grep(ctx, lookup.GrepRequest{Pattern: text, AllConversations: true})
 	_, errs["CreateGrant"] = e.CreateGrant(ctx, lookup.GrantRequest{Conversations: []string{"breakfast"}})
 	_, errs["Recall"] = e.Recall(ctx, recall.Query{Text: text})

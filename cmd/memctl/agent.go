@@ -9,7 +9,7 @@ import (
 // agentCommands are those that act for --agent, with all below them but what ownerCommands has. Every other one acts on the whole file, or on none,
 // and refuses an agent: a command that is new does so until it is named here.
 var (
-	agentCommands = []string{"remember", "extract", "drafts", "lineage", "retract", "admission", "recall", "get", "list", "history", "update", "forget", "supersede", "append", "conversation", "session import", "session watch", "session flush", "checkpoint",
+	agentCommands = []string{"remember", "extract", "drafts", "lineage", "retract", "admission", "recall", "get", "list", "history", "update", "forget", "supersede", "relate", "unrelate", "related", "notes", "search", "gaps", "append", "conversation", "session import", "session watch", "session flush", "checkpoint",
 		"import", "export"}
 	ownerCommands = []string{"conversation backup"}
 )

@@ -172,7 +172,7 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 		return fmt.Errorf("%w: there is no file %s; `memctl remember`, `append`, `import` and `session import` make one", engine.ErrNotFound, path)
 	}
 	if how&canEmbed != 0 {
-		model, err := openModel(a.model)
+		model, err := a.openEmbedder()
 		if err != nil {
 			return err
 		}

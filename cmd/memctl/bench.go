@@ -25,7 +25,7 @@ type figures interface{ WriteText(io.Writer) error }
 
 // measure opens the model that --model names, lets do measure with it while a bar shows how far it is, and prints the figures.
 func (a *app) measure(do func(model setup.Embedder, progress func(step string, done, total int)) (figures, error)) error {
-	model, err := openModel(a.model)
+	model, err := a.openEmbedder()
 	if err != nil {
 		return err
 	}

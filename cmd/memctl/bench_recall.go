@@ -34,7 +34,7 @@ is part of every figure.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("model") {
-				model, err := openModel(a.model)
+				model, err := a.openEmbedder()
 				if err != nil {
 					return err
 				}
@@ -93,7 +93,7 @@ func (a *app) benchPhase(ctx context.Context, cmd *cobra.Command, phase bench.Ph
 		args = append(args, "--"+name, cmd.Flag(name).Value.String())
 	}
 	if cmd.Flags().Changed("model") {
-		args = append(args, "--model", a.model)
+		args = append(args, "--model", a.model, "--config", a.config)
 	}
 	if a.memory != 0 {
 		args = append(args, "--memory", a.memory.String())

@@ -29,6 +29,7 @@ type config struct {
 	Admission    setup.Admission    `toml:"admission"`
 	Turns        setup.Turns        `toml:"turns"`
 	LLM          llmConfig          `toml:"llm"`
+	Embedding    embeddingConfig    `toml:"embedding"`
 	Database     databaseConfig     `toml:"database"`
 
 	presets []build.Preset    // the tables presets.NAME, which are no settings of memctl

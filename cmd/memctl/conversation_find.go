@@ -53,11 +53,13 @@ others of its session key, or without NAME in all.`,
 	f := cmd.Flags()
 	f.BoolVar(&regex, "regex", false, "PATTERN is a regular expression")
 	f.BoolVar(&r.IgnoreCase, "ignore-case", false, "the case of letters does not count (that of words never does)")
-	f.Var(wordsOf(&r.Kinds), "kind", "message, summary or memory; repeatable (default message and summary)")
+	f.Var(wordsOf(&r.Kinds), "kind", "message, summary, memory or note; repeatable (default message and summary)")
 	f.StringVar((*string)(&r.Words), "words", string(lookup.AnyWord), "which words must be there: any or all")
 	f.StringVar((*string)(&r.Order), "order", "", "relevance or newest")
 	f.Var(wordsOf(&r.Roles), "role", "only messages of these roles: user, assistant, system, tool; repeatable")
 	f.StringArrayVar(&r.Speakers, "speaker", nil, "only messages said by this speaker, in any case of letters; repeatable")
+	f.Var(wordsOf(&r.SourceKinds), "source-kind", "only messages that this brought about, such as web, cron or talk; repeatable")
+	f.Var(wordsOf(&r.NotSourceKinds), "not-source-kind", "no messages that this brought about; repeatable")
 	f.Var(dateOf(&r.Since), "since", "said from then on")
 	f.Var(dateOf(&r.Before), "before", "said before")
 	f.IntVar(&r.Limit, "limit", 50, "at most so many of each kind, 1 to 200")
@@ -82,7 +84,11 @@ func (a *app) printGrep(v *lookup.GrepResult, r lookup.GrepRequest) {
 			if h.Summary != "" {
 				above = ids.Short(h.Summary)
 			}
-			t.AppendRow([]any{ids.Short(h.ID), minute(h.At), byline(h.Speaker, h.Role), above, line(h.Snippet, a.width()-55)})
+			by := byline(h.Speaker, h.Role)
+			if h.Path != "" {
+				by = place(h.Path, h.FirstLine, h.LastLine)
+			}
+			t.AppendRow([]any{ids.Short(h.ID), minute(h.At), by, above, line(h.Snippet, a.width()-55)})
 		}
 		t.Render()
 	}

@@ -89,7 +89,7 @@ type demoQuestion struct {
 
 func (a *app) playDemo(ctx context.Context, path string) (*played, error) {
 	start := time.Now()
-	model, err := openModel(a.model)
+	model, err := a.openEmbedder()
 	if err != nil {
 		return nil, err
 	}

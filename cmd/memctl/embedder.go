@@ -1,14 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	remote "github.com/mallardmem/mallard/embed/http"
 	"github.com/mallardmem/mallard/embed/hugot"
 	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/ort"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -38,7 +41,28 @@ func relatedWords(word string) (words []string, cosines []float32) { return buil
 
 var builtin = sync.OnceValue(static.New)
 
-// openModel opens what --model names: static, none, a folder, a table file, or the name of a folder under $MEMCTL_MODELS.
+// openEmbedder opens what --model names. Where it names none, that is the server of the configuration, or else the built-in table.
+func (a *app) openEmbedder() (embedder, error) {
+	if a.model != "" && a.model != "remote" {
+		return openModel(a.model)
+	}
+	c, err := loadConfig(a.config)
+	if err != nil {
+		return embedder{}, err
+	}
+	client, err := c.Embedding.open()
+	switch {
+	case err != nil:
+		return embedder{}, err
+	case client != nil:
+		return embedder{Embedder: client}, nil
+	case a.model == "remote":
+		return embedder{}, usage("model remote, but embedding.provider is missing; allowed: %s (see `memctl config show`)", strings.Join(remote.Providers(), ", "))
+	}
+	return openModel("static")
+}
+
+// openModel opens a model of this machine: static, none, a folder, a table file, or the name of a folder under $MEMCTL_MODELS.
 func openModel(name string) (embedder, error) {
 	switch name {
 	case "none":
@@ -54,7 +78,7 @@ func openModel(name string) (embedder, error) {
 	}
 	switch {
 	case err != nil:
-		return embedder{}, usage("model %q; allowed: static, none, a folder or .table file, or the name of a folder under $MEMCTL_MODELS (see `memctl model list`)", name)
+		return embedder{}, usage("model %q; allowed: static, none, remote, a folder or .table file, or the name of a folder under $MEMCTL_MODELS (see `memctl model list`)", name)
 	case info.IsDir():
 		return openFolder(path)
 	case strings.HasSuffix(path, ".table"):
@@ -94,11 +118,11 @@ func graphRuntime() (string, error) {
 	if asked == "none" {
 		return throughHugot, nil
 	}
-	switch err := onnx.Load(""); {
+	switch err := ort.Load(""); {
 	case err == nil:
 		return throughORT, nil
 	case asked != "":
-		return "", err
+		return "", fmt.Errorf("onnx: %w", err)
 	}
 	return throughHugot, nil
 }

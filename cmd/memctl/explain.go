@@ -209,7 +209,7 @@ func said(n recall.Neighbour, brings string) string {
 // signalNames are what people call the signals.
 var signalNames = map[string]string{
 	"vector": "meaning", "lexical": "words", "date": "date", "speaker": "speaker", "reply": "answers", "answered": "answered", "tells": "tells", "wish": "a wish",
-	"question": "asks", "cap": "bounds",
+	"question": "asks", "relation": "related", "verbatim": "verbatim", "fresh": "fresh", "cap": "bounds",
 }
 
 // bars draws one bar for each signal that counted: full blocks for what it brought, light ones for what more it could have.

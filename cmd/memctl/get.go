@@ -73,7 +73,11 @@ func (a *app) printMemory(m *memory.Memory) {
 	row("trust", string(m.Trust))
 	for _, r := range m.Relations {
 		if r.TargetID != m.Supersedes && r.TargetID != m.SupersededBy {
-			row(r.Type, r.TargetID)
+			to := r.TargetID
+			if r.Weight > 0 {
+				to += fmt.Sprintf(" (weight %g)", r.Weight)
+			}
+			row(r.Type, to)
 		}
 	}
 	if m.AccessCount > 0 {

@@ -52,6 +52,9 @@ var owners = map[string]string{
 	"context_items": "conversation",
 	"cursors":       "conversation",
 
+	"note_files": "note",
+	"notes":      "note",
+
 	"summaries":        "compact",
 	"summary_sources":  "compact",
 	"compactions":      "compact",

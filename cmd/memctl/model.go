@@ -24,7 +24,8 @@ func newModelCommand(a *app) *cobra.Command {
 		Short: "List and make embedding models",
 		Long: `A model turns text into the vectors that recall compares. The built-in one, static, needs nothing. Any sentence-transformer
 folder with an ONNX graph can take its place: through ONNX Runtime where its library is found (MEMCTL_ORT names one, or none), else
-through hugot, which needs nothing but is some forty times slower.`,
+through hugot, which needs nothing but is some forty times slower. A server can do it as well: the table [embedding] of the configuration
+names one (--model remote).`,
 		Example: `  memctl model list`,
 	}
 	cmd.AddCommand(newModelListCommand(a), newModelDistillCommand(a))

@@ -19,7 +19,7 @@ func newRecallCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall QUERY…",
 		Short: "Find what answers a question",
-		Long: `Recall finds memories, or messages with --kind message, or summaries with --kind summary, best first: by words and by meaning
+		Long: `Recall finds memories, or messages with --kind message, summaries with --kind summary, or lines of Markdown files with --kind note, best first: by words and by meaning
 where there is a model. What has no word of the question, and means no more like it than random text does, is no hit. Finding nothing is no
 failure. --min-confidence asks for more than that: of hits with a confidence of 0.5 about half are right. --min-score does too; scores are comparable from
 question to question for memories, for messages within one answer.
@@ -78,7 +78,7 @@ signals, what was dropped where, and how long each stage took.
 		},
 	}
 	f := cmd.Flags()
-	f.Var(wordsOf(&q.Kinds), "kind", "memory (default), message or summary; repeatable")
+	f.Var(wordsOf(&q.Kinds), "kind", "memory (default), message, summary or note; repeatable")
 	f.Var(wordsOf(&q.Scopes), "scope", "only these scopes; repeatable")
 	f.StringArrayVar(&q.Conversations, "conversation", nil, "only this conversation, by name or id; repeatable")
 	f.Var(wordsOf(&q.Categories), "category", "only these categories; repeatable")
@@ -90,6 +90,9 @@ signals, what was dropped where, and how long each stage took.
 	f.Var(wordsOf(&q.Trust), "trust", "only memories of this trust: stated, extracted, imported, untrusted; repeatable")
 	f.Var(wordsOf(&q.Roles), "role", "only messages of these roles: user, assistant, system, tool; repeatable")
 	f.StringArrayVar(&q.Speakers, "speaker", nil, "only messages said by this speaker, in any case of letters; repeatable")
+	f.Var(wordsOf(&q.SourceKinds), "source-kind", "only messages that this brought about, such as web, cron or talk; repeatable")
+	f.Var(wordsOf(&q.NotSourceKinds), "not-source-kind", "no messages that this brought about; repeatable")
+	f.StringVar(&q.RelatedTo, "related-to", "", "count what is related to this memory, in place of what is related to the candidates; with weights that have relation")
 	f.Var(dateOf(&q.Since), "since", "noted or said from then on")
 	f.Var(dateOf(&q.Until), "until", "noted or said before")
 	momentFlags(cmd, &q.AsOf, &q.KnownAt)
@@ -133,6 +136,9 @@ func (a *app) chooseWeights(name string, q *recall.Query) error {
 	w := recall.MemoryWeights()
 	if len(q.Kinds) == 1 && q.Kinds[0] == kinds.Message {
 		w = recall.TranscriptWeights()
+	}
+	if len(q.Kinds) == 1 && q.Kinds[0] == kinds.Note {
+		w = recall.NoteWeights()
 	}
 	q.Weights = &w
 	return a.readJSON(name, &w)
@@ -224,10 +230,13 @@ func (a *app) printHits(hits []recall.Hit) {
 	t.Render()
 }
 
-// from says where a hit is from: a memory's scope, or who said a message.
+// from says where a hit is from: a memory's scope, who said a message, or the lines of a note.
 func from(h recall.Hit) string {
-	if h.Kind == kinds.Message {
+	switch h.Kind {
+	case kinds.Message:
 		return byline(h.Speaker, h.Role)
+	case kinds.Note:
+		return place(h.Path, h.FirstLine, h.LastLine)
 	}
 	return h.Scope
 }

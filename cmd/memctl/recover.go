@@ -30,7 +30,7 @@ beside OUT meanwhile.`,
   memctl --db saved.db check`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			model, err := openModel(a.model)
+			model, err := a.openEmbedder()
 			if err != nil {
 				return err
 			}

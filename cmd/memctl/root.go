@@ -44,13 +44,13 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	f.StringVar(&a.config, "config", os.Getenv("MEMCTL_CONFIG"), "the configuration file (default $MEMCTL_CONFIG, else mallard/config.toml in your configuration folder)")
 	f.BoolVar(&a.json, "json", false, "print one JSON document, errors too")
 	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
-	f.StringVar(&a.model, "model", envOr("MEMCTL_MODEL", "static"), "embedding model: static, none, a folder or .table file, or a folder's name under $MEMCTL_MODELS")
+	f.StringVar(&a.model, "model", os.Getenv("MEMCTL_MODEL"), "embedding model: static, none, remote (the server that the configuration names), a folder or .table file, or a folder's name under $MEMCTL_MODELS (default remote where one is configured, else static)")
 	f.StringVar(&a.lexical, "lexical", envOr("MEMCTL_LEXICAL", string(setup.PostingsBackend)), "where words are looked up: postings, or fts (see memctl lexical)")
 	f.StringVar(&a.language, "language", "", "language of the words in a file that is made, which it keeps (default english)")
 	f.DurationVar(&a.wait, "wait", waitByDefault, "how long to wait for a file that another process has; 0: not")
 	f.Var(&a.memory, "memory", "memory of the database, such as 768MB or 2GB (default $MEMCTL_MEMORY, else as configured, else 384MB)")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what was asked for, no notes and no progress")
-	complete(root, "model", []string{"static", "none"})
+	complete(root, "model", []string{"static", "none", "remote"})
 	complete(root, "lexical", setup.LexicalBackends())
 	complete(root, "language", text.Languages())
 
@@ -59,10 +59,10 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 		&cobra.Group{ID: "talk", Title: "Conversations:"},
 		&cobra.Group{ID: "file", Title: "The file:"},
 		&cobra.Group{ID: "ranking", Title: "Ranking and models:"})
-	add(root, "memory", newRememberCommand(a), newRecallCommand(a), newGetCommand(a), newListCommand(a), newHistoryCommand(a), newUpdateCommand(a),
+	add(root, "memory", newRememberCommand(a), newRecallCommand(a), newGetCommand(a), newListCommand(a), newHistoryCommand(a), newUpdateCommand(a), newRelateCommand(a), newUnrelateCommand(a), newRelatedCommand(a), newNotesCommand(a),
 		newForgetCommand(a), newSupersedeCommand(a), newTouchCommand(a), newMaintainCommand(a), newExtractCommand(a), newDraftsCommand(a), newLineageCommand(a), newRetractCommand(a), newTurnCommand(a),
 		newAdmissionCommand(a))
-	add(root, "talk", newAppendCommand(a), newConversationCommand(a), newContextCommand(a), newSessionCommand(a), newCheckpointCommand(a))
+	add(root, "talk", newAppendCommand(a), newSearchCommand(a), newGapsCommand(a), newConversationCommand(a), newContextCommand(a), newSessionCommand(a), newCheckpointCommand(a))
 	add(root, "file", newImportCommand(a), newExportCommand(a), newStatsCommand(a), newCheckCommand(a), newDoctorCommand(a), newRecoverCommand(a),
 		newIndexCommand(a), newSnapshotCommand(a), newSQLCommand(a), newScopesCommand(a), newConfigCommand(a))
 	add(root, "ranking", newWeightsCommand(a), newLexicalCommand(a), newModelCommand(a), newBenchCommand(a))

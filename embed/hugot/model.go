@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mallardmem/mallard/embed/hugotrun"
 	"github.com/mallardmem/mallard/embed/wordpiece"
 )
 
@@ -26,12 +27,7 @@ type Options struct {
 type Model struct {
 	sentence    *wordpiece.SentenceModel
 	fingerprint string
-	dims        int
-	runtime     string
-	widths      []int // see widthBuckets
-
-	turn  chan struct{} // has room for whoever uses graph, which hugot doesn't guard
-	graph *graph        // nil once closed
+	graph       *hugotrun.Graph
 }
 
 // Open opens a sentence-transformer folder, see wordpiece.OpenSentenceModel,
@@ -47,14 +43,11 @@ func Open(dir string, options Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hugot: %w", err)
 	}
-	g, err := openGraph(sentence, options.Library)
+	graph, err := hugotrun.Open(&sentence.Folder, options.Library, sentence.Output)
 	if err != nil {
 		return nil, fmt.Errorf("hugot: %w", err)
 	}
-	m := &Model{
-		sentence: sentence, fingerprint: fingerprint, dims: g.dims, runtime: g.runtime, widths: widthBuckets(sentence.MaxTokens),
-		turn: make(chan struct{}, 1), graph: g,
-	}
+	m := &Model{sentence, fingerprint, graph}
 	start, end := sentence.Tokenizer.Start(), sentence.Tokenizer.End()
 	if _, err := m.EmbedIDs(context.Background(), [][]int32{{start, end}, {start, start, end}}); err != nil {
 		return nil, errors.Join(fmt.Errorf("hugot: %s: a first run: %w", sentence.Graph, err), m.Close())
@@ -65,14 +58,7 @@ func Open(dir string, options Options) (*Model, error) {
 // Close gives the model's memory back, after the batch under way. Using the
 // model afterwards is an error; closing it twice is not.
 func (m *Model) Close() error {
-	m.turn <- struct{}{}
-	defer func() { <-m.turn }()
-	if m.graph == nil {
-		return nil
-	}
-	err := m.graph.close()
-	m.graph = nil
-	if err != nil {
+	if err := m.graph.Close(); err != nil {
 		return fmt.Errorf("hugot: close: %w", err)
 	}
 	return nil
@@ -82,7 +68,7 @@ func (m *Model) Close() error {
 func (m *Model) Model() string { return m.sentence.Name }
 
 // Dims gives the length of a vector.
-func (m *Model) Dims() int { return m.dims }
+func (m *Model) Dims() int { return m.graph.Output().Dims }
 
 // Fingerprint covers graph, tokenizer, pooling and the length texts are cut
 // to. It is that of package onnx for the same folder: their vectors agree.
@@ -90,7 +76,7 @@ func (m *Model) Fingerprint() string { return m.fingerprint }
 
 // Runtime says what computes the vectors: "hugot (pure Go)" or "hugot (ONNX
 // Runtime)".
-func (m *Model) Runtime() string { return m.runtime }
+func (m *Model) Runtime() string { return m.graph.Runtime() }
 
 // Tokenizer gives the tokenizer of the folder.
 func (m *Model) Tokenizer() *wordpiece.Tokenizer { return m.sentence.Tokenizer }
@@ -130,49 +116,12 @@ func (m *Model) EmbedIDs(ctx context.Context, sequences [][]int32) ([][]float32,
 		return nil, fmt.Errorf("hugot: embed: %w", err)
 	}
 	vectors := make([][]float32, len(sequences))
-	for _, batch := range batches(sequences, m.widths) {
-		if err := m.embedBatch(ctx, sequences, batch, vectors); err != nil {
-			return nil, fmt.Errorf("hugot: embed: %w", err)
-		}
-	}
-	if err := ctx.Err(); err != nil {
+	err := m.graph.Run(ctx, sequences, nil, func(i int, values []float32) (err error) {
+		vectors[i], err = m.sentence.Vector(values, m.graph.Output())
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("hugot: embed: %w", err)
 	}
 	return vectors, nil
-}
-
-var errClosed = errors.New("the model is closed")
-
-func (m *Model) embedBatch(ctx context.Context, sequences [][]int32, batch []int, vectors [][]float32) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case m.turn <- struct{}{}:
-		defer func() { <-m.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if m.graph == nil {
-		return errClosed
-	}
-	rows := make([][]int32, len(batch))
-	for row, i := range batch {
-		rows[row] = sequences[i]
-	}
-	outputs, err := m.graph.run(rows)
-	if err != nil {
-		return err
-	}
-	for row, i := range batch {
-		if m.graph.pooled {
-			vectors[i], err = outputs[row], wordpiece.Normalise(outputs[row])
-		} else {
-			vectors[i], err = m.sentence.Pooling.Pool(outputs[row], m.dims)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mallardmem/mallard/embed/hugot"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/testdata/minilm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,6 +69,18 @@ func TestReference(t *testing.T) {
 			t.Errorf("%.40q: %g off the reference", row.Text, worst)
 		}
 	}
+}
+
+// TestThousandTexts takes them all in the long form only, which is minutes; else twenty.
+func TestThousandTexts(t *testing.T) {
+	dir, every := miniLM(t), 50
+	if testing.Short() {
+		t.Skip("seconds of a real model")
+	}
+	if enginetest.Long("models") {
+		every = 1
+	}
+	minilm.Hold(t, every, open(t, dir, hugot.Options{}).EmbedTexts)
 }
 
 // TestHostile feeds all of what tokenizers and graphs have died of.

@@ -4,17 +4,15 @@ package onnx
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
+	"github.com/mallardmem/mallard/embed/ort"
 	"github.com/mallardmem/mallard/embed/wordpiece"
 )
 
 // Options tune a model; the zero value works.
 type Options struct {
-	Library   string // ONNX Runtime's library, see Load; "" means wherever it is found
+	Library   string // ONNX Runtime's library, see ort.Load; "" means wherever it is found
 	Threads   int    // for one call; 0 means as many as the library thinks best
 	MaxTokens int    // texts are cut to this many tokens, start and end included; 0 means what the folder says
 }
@@ -23,10 +21,7 @@ type Options struct {
 type Model struct {
 	sentence    *wordpiece.SentenceModel
 	fingerprint string
-	dims        int
-
-	mu    sync.RWMutex // held for reading while the graph runs, for writing by Close
-	graph *graph       // nil once closed
+	graph       *ort.Graph
 }
 
 // Open opens a sentence-transformer folder, see wordpiece.OpenSentenceModel.
@@ -41,31 +36,24 @@ func Open(dir string, options Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	if err := Load(options.Library); err != nil {
-		return nil, err
+	if err := ort.Load(options.Library); err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
 	}
 	fingerprint, err := sentence.Fingerprint()
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	g, err := openGraph(sentence.Graph, options.Threads)
+	graph, err := ort.Open(&sentence.Folder, options.Threads, sentence.Output)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	return &Model{sentence: sentence, fingerprint: fingerprint, dims: g.dims, graph: g}, nil
+	return &Model{sentence, fingerprint, graph}, nil
 }
 
 // Close gives the model's memory back, after the calls under way. Using the
 // model afterwards is an error; closing it twice is not.
 func (m *Model) Close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.graph == nil {
-		return nil
-	}
-	err := m.graph.session.Destroy()
-	m.graph = nil
-	if err != nil {
+	if err := m.graph.Close(); err != nil {
 		return fmt.Errorf("onnx: close: %w", err)
 	}
 	return nil
@@ -75,7 +63,7 @@ func (m *Model) Close() error {
 func (m *Model) Model() string { return m.sentence.Name }
 
 // Dims gives the length of a vector.
-func (m *Model) Dims() int { return m.dims }
+func (m *Model) Dims() int { return m.graph.Output().Dims }
 
 // Fingerprint covers graph, tokenizer, pooling and the length texts are cut to.
 func (m *Model) Fingerprint() string { return m.fingerprint }
@@ -118,45 +106,12 @@ func (m *Model) EmbedIDs(ctx context.Context, sequences [][]int32) ([][]float32,
 		return nil, fmt.Errorf("onnx: embed: %w", err)
 	}
 	vectors := make([][]float32, len(sequences))
-	for _, batch := range batches(sequences) {
-		if err := m.embedBatch(ctx, sequences, batch, vectors); err != nil {
-			return nil, fmt.Errorf("onnx: embed: %w", err)
-		}
-	}
-	if err := ctx.Err(); err != nil {
+	err := m.graph.Run(ctx, sequences, nil, func(i int, values []float32) (err error) {
+		vectors[i], err = m.sentence.Vector(values, m.graph.Output())
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("onnx: embed: %w", err)
 	}
 	return vectors, nil
-}
-
-var errClosed = errors.New("the model is closed")
-
-func (m *Model) embedBatch(ctx context.Context, sequences [][]int32, batch []int, vectors [][]float32) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.graph == nil {
-		return errClosed
-	}
-	width := len(sequences[batch[0]])
-	ids, mask := layOut(sequences, batch, width, m.sentence.Padding)
-	values, err := m.graph.run(ids, mask, len(batch), width)
-	if err != nil {
-		return err
-	}
-	for row, i := range batch {
-		if m.graph.pooled {
-			vectors[i] = slices.Clone(values[row*m.dims : (row+1)*m.dims])
-			err = wordpiece.Normalise(vectors[i])
-		} else {
-			tokens := values[row*width*m.dims:][:len(sequences[i])*m.dims]
-			vectors[i], err = m.sentence.Pooling.Pool(tokens, m.dims)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mallardmem/mallard/embed/onnx/onnxtest"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/testdata/minilm"
 )
 
 func TestConform(t *testing.T) {
@@ -62,6 +63,15 @@ func TestReference(t *testing.T) {
 			t.Errorf("%.40q: %g off the reference", row.Text, worst)
 		}
 	}
+}
+
+// TestThousandTexts takes every tenth of them in short mode.
+func TestThousandTexts(t *testing.T) {
+	m, every := open(t, miniLM(t), onnx.Options{}), 1
+	if testing.Short() {
+		every = 10
+	}
+	minilm.Hold(t, every, m.EmbedTexts)
 }
 
 func TestEmbedIDs(t *testing.T) {

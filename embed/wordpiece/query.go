@@ -2,7 +2,6 @@ package wordpiece
 
 import (
 	"context"
-	"fmt"
 	"slices"
 )
 
@@ -50,21 +49,4 @@ func (m *SentenceModel) EncodeQuery(text string, weight func(word string) float6
 		}
 	}
 	return ids
-}
-
-// CheckIDs holds sequences that a caller made to what the model can read: 1 to
-// its length of ids, each of them in the vocabulary.
-func (m *SentenceModel) CheckIDs(sequences [][]int32) error {
-	vocab := int32(len(m.Tokenizer.Vocab()))
-	for i, ids := range sequences {
-		if len(ids) < 1 || len(ids) > m.MaxTokens {
-			return fmt.Errorf("sequence %d has %d tokens: want 1 to %d", i, len(ids), m.MaxTokens)
-		}
-		for _, id := range ids {
-			if id < 0 || id >= vocab {
-				return fmt.Errorf("sequence %d has the id %d: want 0 to %d", i, id, vocab-1)
-			}
-		}
-	}
-	return nil
 }

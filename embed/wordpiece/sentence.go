@@ -2,7 +2,6 @@ package wordpiece
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +18,8 @@ const defaultMaxTokens = 256
 // graph itself aside: all that whoever runs the graph needs to make the same
 // vectors. It never changes after it is opened.
 type SentenceModel struct {
-	Name      string // of the folder
-	Graph     string // path of the .onnx file
-	Tokenizer *Tokenizer
-	Pooling   Pooling
-	MaxTokens int   // texts are cut to, start and end included
-	Padding   int64 // the id that fills a batch up
+	Folder
+	Pooling Pooling
 }
 
 // OpenSentenceModel reads a folder in the layout of sentence-transformers:
@@ -38,61 +33,15 @@ type SentenceModel struct {
 // MaxTokens takes the place of the folder's length; 0 keeps it. The error says
 // which file is missing (then it is fs.ErrNotExist) or can't be used.
 func OpenSentenceModel(dir string, maxTokens int) (*SentenceModel, error) {
-	if maxTokens < 0 || maxTokens == 1 || maxTokens == 2 {
-		return nil, fmt.Errorf("MaxTokens is %d: want 0 or at least 3", maxTokens)
-	}
-	absolute, err := filepath.Abs(dir)
+	folder, _, err := openFolder(dir, maxTokens, 3)
 	if err != nil {
 		return nil, err
 	}
-	m := &SentenceModel{Name: filepath.Base(absolute)}
-	if m.Graph, err = findGraph(dir); err != nil {
-		return nil, err
-	}
-	if m.Tokenizer, err = Open(dir); err != nil {
-		return nil, err
-	}
-	config := struct {
-		Positions int   `json:"max_position_embeddings"`
-		Vocab     int   `json:"vocab_size"`
-		Padding   int64 `json:"pad_token_id"`
-	}{}
-	if _, err := readJSON(filepath.Join(dir, "config.json"), &config); err != nil {
-		return nil, err
-	}
-	if n := len(m.Tokenizer.Vocab()); config.Vocab > 0 && n > config.Vocab {
-		return nil, fmt.Errorf("%s: the tokenizer has %d tokens, config.json says the model knows %d", dir, n, config.Vocab)
-	}
-	m.Padding = config.Padding
-	if m.Pooling, err = readPooling(dir); err != nil {
-		return nil, err
-	}
-	m.MaxTokens, err = readMaxTokens(dir, config.Positions)
+	pooling, err := readPooling(dir)
 	if err != nil {
 		return nil, err
 	}
-	if maxTokens > 0 {
-		if config.Positions > 0 && maxTokens > config.Positions {
-			return nil, fmt.Errorf("MaxTokens is %d: want at most the model's %d positions", maxTokens, config.Positions)
-		}
-		m.MaxTokens = maxTokens
-	}
-	return m, nil
-}
-
-func findGraph(dir string) (string, error) {
-	if _, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("model folder: %w", err)
-	}
-	for _, name := range []string{"model.onnx", filepath.Join("onnx", "model.onnx")} {
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-	}
-	return "", fmt.Errorf("%s has neither model.onnx nor onnx/model.onnx: %w", dir, fs.ErrNotExist)
+	return &SentenceModel{folder, pooling}, nil
 }
 
 // readPooling reads 1_Pooling/config.json of sentence-transformers; without
@@ -124,43 +73,6 @@ func readPooling(dir string) (Pooling, error) {
 		return "", fmt.Errorf("%s: want exactly one of mean, cls and max pooling", path)
 	}
 	return mode, nil
-}
-
-func readMaxTokens(dir string, positions int) (int, error) {
-	path := filepath.Join(dir, "sentence_bert_config.json")
-	config := struct {
-		Max int `json:"max_seq_length"`
-	}{}
-	found, err := readJSON(path, &config)
-	if err != nil {
-		return 0, err
-	}
-	length := defaultMaxTokens
-	if found && config.Max != 0 {
-		length = config.Max
-	}
-	if length < 3 {
-		return 0, fmt.Errorf("%s: max_seq_length is %d: want at least 3", path, length)
-	}
-	if positions > 0 {
-		length = min(length, positions)
-	}
-	return length, nil
-}
-
-// readJSON tells whether the file exists.
-func readJSON(path string, into any) (bool, error) {
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if err := json.Unmarshal(content, into); err != nil {
-		return true, fmt.Errorf("%s: %w", path, err)
-	}
-	return true, nil
 }
 
 // Fingerprint covers all that decides on the vectors: graph, tokenizer,

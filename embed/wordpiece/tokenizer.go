@@ -170,8 +170,9 @@ func (t *Tokenizer) Encode(e *Encoding, text string, limit int) {
 }
 
 // EncodePair fills e with start, a, end, b, end, and Types with 0 up to the
-// first end and 1 after it: what a cross-encoder reads. Beyond limit tokens
-// (0: all; less than 3 counts as 3) the longer text is cut first, on the right.
+// first end and 1 after it, as the original does. Beyond limit tokens (0: all;
+// less than 3 counts as 3) the longer text is cut first, on the right; see
+// PairModel.Encode for a question beside a text.
 func (t *Tokenizer) EncodePair(e *Encoding, a, b string, limit int) {
 	var second Encoding
 	e.reset()

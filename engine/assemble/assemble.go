@@ -86,7 +86,7 @@ type AssembledItem struct {
 	Tokens   int        `json:"tokens"`   // of a message those stored; of a summary those of Text, what stands around it too
 	Score    float64    `json:"score,omitempty"`
 	Text     string     `json:"text"` // as the model reads it
-	// Message has ID, ConversationID, Seq, Key, Role, Speaker, Text, Caption, SaidAt, Tokens, SourceKind, Fallback and Blocks, these without what the host wrote.
+	// Message has ID, ConversationID, Seq, Role, Speaker, Text, Caption, SaidAt, Tokens, Fallback and Blocks, these without what the host wrote.
 	Message *conversation.Message `json:"message,omitempty"`
 	Summary *compact.Summary      `json:"summary,omitempty"`
 }

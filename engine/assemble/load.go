@@ -57,7 +57,7 @@ func (a *assembly) loadMessages(ctx context.Context, c *duck.Conn, items []*cont
 	err := c.Each(ctx, messages, func(rows *sql.Rows) error {
 		m := &conversation.Message{ConversationID: a.conversation.ID}
 		var withheld, fallback sql.NullBool
-		err := rows.Scan(&m.ID, &m.Seq, duck.TextOf(&m.Key), &m.Role, duck.TextOf(&m.Speaker), &m.Text, duck.TextOf(&m.Caption), &m.SaidAt, &withheld, duck.TextOf(&m.SourceKind), &fallback)
+		err := rows.Scan(&m.ID, &m.Seq, &m.Role, duck.TextOf(&m.Speaker), &m.Text, duck.TextOf(&m.Caption), &m.SaidAt, &withheld, &fallback)
 		m.Withheld, m.Fallback = withheld.Bool, fallback.Bool
 		if s := at[m.Seq]; s != nil && s.ID == m.ID {
 			s.Message, s.plan.Role, m.Tokens = m, m.Role, s.stored

@@ -14,6 +14,7 @@ import (
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/text"
 	"github.com/mallardmem/mallard/engine/window"
 )
 
@@ -59,10 +60,10 @@ func (g *building) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g.rows = slices.DeleteFunc(g.rows, func(r *row) bool { return asked > 0 && r.message.Seq == asked })
+	g.rows = slices.DeleteFunc(g.rows, func(r *row) bool { return asked > 0 && r.message.Seq == asked && !r.summary })
 	if answered > 0 {
 		for _, r := range g.rows {
-			if r.message.Seq == answered {
+			if r.message.Seq == answered && !r.summary {
 				g.answers = r
 			}
 		}
@@ -164,34 +165,45 @@ func (g *building) enough(seen int) bool {
 	return false
 }
 
-// stretch reads messages from one seq to another, and puts them before those that are there.
-func (g *building) stretch(ctx context.Context, c *duck.Conn, from, to int) error {
-	var messages []*conversation.Message
-	err := c.Each(ctx, "build_messages", func(rows *sql.Rows) error {
+// between reads messages from one seq to another, in order, without their blocks.
+func (g *building) between(ctx context.Context, c *duck.Conn, from, to int) (messages []*conversation.Message, err error) {
+	err = c.Each(ctx, "build_messages", func(rows *sql.Rows) error {
 		m, _, _, err := conversation.ScanMessage(rows)
 		messages = append(messages, m)
 		return err
 	}, sql.Named("conversation_id", g.conversation.ID), sql.Named("from", int32(from)), sql.Named("to", int32(to)))
+	slices.SortFunc(messages, func(a, b *conversation.Message) int { return a.Seq - b.Seq })
+	return messages, err
+}
+
+// stretch makes rows of the messages from one seq to another that are none yet.
+func (g *building) stretch(ctx context.Context, c *duck.Conn, from, to int) error {
+	messages, err := g.between(ctx, c, from, to)
 	if err != nil || len(messages) == 0 {
 		return err
 	}
-	slices.SortFunc(messages, func(a, b *conversation.Message) int { return a.Seq - b.Seq })
-	if g.preset.Tools.View != ViewOmit || g.preset.Window.Events > 0 {
+	if g.preset.Tools.View != ViewOmit && slices.ContainsFunc(messages, g.more) {
 		if err := conversation.FillBlocks(ctx, c, messages); err != nil {
 			return err
 		}
 	}
 	known := map[int]bool{}
 	for _, r := range g.rows {
-		known[r.message.Seq] = true
+		known[r.message.Seq] = known[r.message.Seq] || !r.summary
 	}
 	for _, m := range messages {
 		if !known[m.Seq] {
 			g.rows = append(g.rows, &row{message: m, event: g.isEvent(m)})
 		}
 	}
-	slices.SortFunc(g.rows, func(a, b *row) int { return a.message.Seq - b.message.Seq })
+	slices.SortStableFunc(g.rows, func(a, b *row) int { return a.message.Seq - b.message.Seq })
 	return nil
+}
+
+// more reports whether a message may say more than its text: it costs more, or has none.
+func (g *building) more(m *conversation.Message) bool {
+	e, err := text.NewEstimator(g.conversation.Estimator)
+	return err != nil || m.Role == window.Tool || strings.TrimSpace(m.Text) == "" || m.Tokens != e.Tokens(m.Text)+e.Tokens(m.Caption)
 }
 
 // isEvent reports whether a message tells what was done, and is no talk.
@@ -202,14 +214,13 @@ func (g *building) isEvent(m *conversation.Message) bool {
 // loadNamed reads the input where it is stored, and what it answers with what belongs to that. It gives the seq of what is answered.
 func (g *building) loadNamed(ctx context.Context, c *duck.Conn, asked int) (answered int, err error) {
 	if g.input = g.request.Input; asked > 0 {
-		if err := g.stretch(ctx, c, asked, asked); err != nil {
+		stored, err := g.between(ctx, c, asked, asked)
+		if err != nil {
 			return 0, err
 		}
-		for _, r := range g.rows {
-			if m := r.message; m.Seq == asked {
-				g.input = cmp.Or(g.input, m.Text)
-				g.request.ReplyTo = cmp.Or(g.request.ReplyTo, m.ReplyTo)
-			}
+		for _, m := range stored {
+			g.input = cmp.Or(g.input, m.Text)
+			g.request.ReplyTo = cmp.Or(g.request.ReplyTo, m.ReplyTo)
 		}
 	}
 	if !g.preset.Guarantee.Reply && len(g.preset.Guarantee.AloneKinds) == 0 || g.request.ReplyTo == "" {
@@ -218,7 +229,7 @@ func (g *building) loadNamed(ctx context.Context, c *duck.Conn, asked int) (answ
 	if answered, err = g.find(ctx, c, g.request.ReplyTo); err != nil || answered == 0 {
 		return 0, err
 	}
-	if len(g.rows) > 0 && slices.ContainsFunc(g.rows, func(r *row) bool { return r.message.Seq == answered }) {
+	if len(g.rows) > 0 && slices.ContainsFunc(g.rows, func(r *row) bool { return r.message.Seq == answered && !r.summary }) {
 		return answered, nil
 	}
 	from, to := answered, answered
@@ -248,15 +259,17 @@ func (g *building) loadNamed(ctx context.Context, c *duck.Conn, asked int) (answ
 func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 	var id, text string
 	var first, last int
-	query, of := "build_summary", []any{sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until))}
 	if g.replay != nil {
-		i := slices.IndexFunc(g.replay.Items, func(it SnapshotItem) bool { return it.Kind == "summary" })
-		if i < 0 {
-			return nil
+		if i := slices.IndexFunc(g.replay.Items, func(it SnapshotItem) bool { return it.Kind == "summary" }); i >= 0 {
+			id = g.replay.Items[i].ID
 		}
-		query, of = "build_summary_of", []any{sql.Named("id", g.replay.Items[i].ID)}
+	} else if _, err := c.One(ctx, "build_summary", []any{&id}, sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until))); err != nil {
+		return err
 	}
-	found, err := c.One(ctx, query, []any{&id, &text, &first, &last}, of...)
+	if id == "" {
+		return nil
+	}
+	found, err := c.One(ctx, "build_summary_of", []any{&id, &text, &first, &last}, sql.Named("id", id))
 	if found && err == nil {
 		g.summary = summaryItem(id, assemble.Untrusted("summary", text), first, last)
 	}
@@ -295,7 +308,7 @@ func (g *building) loadContext(ctx context.Context, c *duck.Conn) error {
 		rw := &row{message: it.Message, body: it.Text, tail: i >= a.Tail}
 		if s := it.Summary; s != nil {
 			rw.summary = true
-			rw.message = &conversation.Message{ID: s.ID, Role: window.User, Text: it.Text, SaidAt: s.LatestAt, Tokens: it.Tokens}
+			rw.message = &conversation.Message{ID: s.ID, Role: window.User, Text: it.Text, Seq: s.FirstSeq, Tokens: it.Tokens}
 			rw.item = summaryItem(s.ID, it.Text, s.FirstSeq, s.LastSeq)
 		} else {
 			rw.event = g.isEvent(it.Message)

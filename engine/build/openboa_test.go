@@ -312,7 +312,7 @@ func TestOpenboaPromise10(t *testing.T) {
 		t.Errorf("%+v, %v", b.Recall, b.Notices)
 	}
 	long := strings.Repeat("word ", 30_000)
-	if b := built(t, e, build.Request{Preset: "openboa", Input: long}); section(b, "input") != long[:len(long)] || !b.OverBudget {
+	if b := built(t, e, build.Request{Preset: "openboa", Input: long}); section(b, "input") != long || !b.OverBudget {
 		t.Errorf("an input over the budget: %+v", b.Counts)
 	}
 }
@@ -416,5 +416,17 @@ func TestOpenboaCursor(t *testing.T) {
 		if len(shown) != c.n || shown[0] != fmt.Sprint(c.first) || shown[len(shown)-1] != fmt.Sprint(c.last) || b.Trim.Unseen != c.unseen {
 			t.Errorf("cursor %q: %d messages, %s to %s, %d unseen; want %+v", c.cursor, len(shown), shown[0], shown[len(shown)-1], b.Trim.Unseen, c)
 		}
+	}
+	all = nil
+	for i := 100; i < 400; i++ {
+		all = append(all, conversation.Message{Text: fmt.Sprintf("said %d", i)})
+	}
+	say(t, e, all...)
+	b := built(t, e, build.Request{Preset: "openboa", Cursor: "k10", Input: "x"})
+	if shown := strings.Fields(seqs(b)); len(shown) != 11+24 || shown[0] != "1" || shown[11] != "377" || b.Trim.Unseen != 400-11-24 || !strings.Contains(b.Trim.Note, "365 messages that nobody has seen") {
+		t.Errorf("far behind: messages %v, %d unseen, %q", shown, b.Trim.Unseen, b.Trim.Note)
+	}
+	if v, err := e.VerifyContext(t.Context(), b.SnapshotID, ""); err != nil || !v.Same {
+		t.Errorf("again: %+v, %v", v, err)
 	}
 }

@@ -91,6 +91,9 @@ func (g *building) recalled(ctx context.Context) ([]recall.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, notice := range found.Notices {
+		g.notice("recall: %s", notice)
+	}
 	hits := found.Hits
 	if p.HalfLifeDays > 0 {
 		for i := range hits {

@@ -153,5 +153,5 @@ func (cs *Store) insertRows(ctx context.Context, tx *duck.Write, r *messageRows)
 // describeMessage fills in what recall filters by, but for what the text tells (index.Document.Read).
 func (cs *Store) describeMessage(d *index.Document, m *Message, scope string, docNo int32, at index.Stand) {
 	d.No, d.OwnerID, d.Scope, d.ConversationID, d.CreatedAt = docNo, m.ID, scope, m.ConversationID, m.SaidAt
-	d.Stand, d.Speaker, d.Role = at, m.Speaker, m.Role
+	d.Stand, d.Speaker, d.Role, d.SourceKind = at, m.Speaker, m.Role, cmp.Or(m.SourceKind, kinds.Talk)
 }

@@ -46,8 +46,8 @@ const (
 	copyPause = 200 * time.Millisecond
 )
 
-// copied makes a copy of a database in a folder, with the log that goes with it. What was committed when it began is in it: a host adds to its
-// write-ahead log and takes it into the database now and then, which shows in the database's time of writing and in the log's header.
+// copied makes a copy of a database in a folder, with the log that goes with it. What was committed when it began is in it. A host adds to its write-ahead log, and
+// takes it into the database now and then; as long as it does not begin it anew, whatever of that is in the copy's database in part is in the copy's log in full.
 func copied(ctx context.Context, path, folder string) (to string, err error) {
 	to = filepath.Join(folder, "host.db")
 	for n := range copies {
@@ -133,14 +133,18 @@ func stampOf(path string) (s stamp, err error) {
 	if err != nil {
 		return s, err
 	}
-	head, err := headOf(path + "-wal")
+	counter, err := headOf(path)
 	if err != nil {
 		return s, err
 	}
-	return stamp{database + " " + journal + " " + head, database + " " + journal + " " + log, size + more}, nil
+	salts, err := headOf(path + "-wal")
+	if err != nil {
+		return s, err
+	}
+	return stamp{database + " " + journal + " " + counter + " " + salts, database + " " + journal + " " + log, size + more}, nil
 }
 
-// headOf is the header of a write-ahead log, whose salts change when it is begun anew.
+// headOf is how a file begins: a database with a counter of commits that were made without a log, a log with salts that change when it is begun anew.
 func headOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/session"
 )
@@ -242,10 +243,10 @@ func (g *goClaw) firstKept(r row) string {
 	return g.talk.said[g.talk.withCalls(at)].Key
 }
 
-// checkpoints takes the host's checkpoints: as events, and for who wants them as what they are.
+// checkpoints takes the host's checkpoints, which are kept as events too.
 func (g *goClaw) checkpoints(ctx context.Context, d *database, report *session.FileReport, key string) error {
 	messages := slices.Clone(g.talk.said)
-	return d.each(ctx, "checkpoints", "session_key", key, func(r row) error {
+	err := d.each(ctx, "checkpoints", "session_key", key, func(r row) error {
 		id, at := r.of("id"), r.time("timestamp")
 		text := strings.TrimSpace(r.values["summary"])
 		if id == "" || text == "" {
@@ -253,14 +254,23 @@ func (g *goClaw) checkpoints(ctx context.Context, d *database, report *session.F
 			return nil
 		}
 		g.talk.said = append(g.talk.said, event("goclaw:checkpoint:"+id, "checkpoint", text, at, r.raw()))
-		c := Checkpoint{Key: "goclaw:checkpoint:" + id, At: at, Summary: text, Topics: list(r.values["topics"]), KeyDecisions: list(r.values["key_decisions"]),
-			OpenQuestions: list(r.values["open_questions"]), Tokens: r.number("tokens_at_checkpoint"), Messages: r.number("message_count_at_checkpoint"), GeneratedBy: r.of("generated_by")}
+		c := checkpoint.AdoptRequest{Key: "goclaw:checkpoint:" + id, At: at, Summary: text, Topics: list(r.values["topics"]), Decisions: list(r.values["key_decisions"]),
+			Questions: list(r.values["open_questions"]), TokensAt: min(r.number("tokens_at_checkpoint"), mostTokens), MessagesAt: min(r.number("message_count_at_checkpoint"), mostTokens), By: string(GoClaw)}
 		for _, s := range messages {
 			if s.SetAside == "" && !s.SaidAt.After(at) {
-				c.Last = s.Key
+				c.After = s.Key
 			}
+		}
+		if c.After == "" {
+			report.Leave("checkpoints before every message", 1)
+			return nil
 		}
 		g.talk.checkpoints = append(g.talk.checkpoints, c)
 		return nil
 	})
+	slices.SortStableFunc(g.talk.checkpoints, func(a, b checkpoint.AdoptRequest) int { return a.At.Compare(b.At) })
+	return err
 }
+
+// mostTokens is what a checkpoint may have counted.
+const mostTokens = 1 << 30

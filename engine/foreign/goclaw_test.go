@@ -1,12 +1,12 @@
 package foreign_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/foreign"
 )
@@ -172,26 +172,38 @@ func TestGoClawCompactionKeepsPairs(t *testing.T) {
 	same(t, [][]string{{"1"}}, rows(t, e, "SELECT messages FROM main.summaries"))
 }
 
-// TestGoClawCheckpoints: who wants checkpoints gets them with their conversation and the last message before them; else they are events.
+// TestGoClawCheckpoints: the host's checkpoints are taken over once, with the last message before them, and in the cycle of compaction that they were made in.
 func TestGoClawCheckpoints(t *testing.T) {
 	e, h := open(t), goClaw(t, 6)
 	h.says(t, "1", 0, "user", "one")
 	h.says(t, "2", 9, "user", "two")
-	h.insert(t, "checkpoints", "id", "p", "session_key", "primary", "timestamp", began+5, "summary", "so far", "tokens_at_checkpoint", 50000, "message_count_at_checkpoint", 84,
-		"topics", `["locks"]`, "key_decisions", `["east"]`, "open_questions", `["west?", 7]`, "generated_by", "m")
-	var got []foreign.Checkpoint
-	read(t, e, foreign.Request{Paths: []string{h.path}, Checkpoint: func(_ context.Context, c foreign.Checkpoint) error {
-		got = append(got, c)
-		return nil
-	}})
-	c, err := e.Conversation(t.Context(), "goclaw:primary", "")
-	if err != nil {
-		t.Fatal(err)
+	made := func(id string, at int) {
+		h.insert(t, "checkpoints", "id", id, "session_key", "primary", "timestamp", began+at, "summary", "so far "+id, "tokens_at_checkpoint", 50000, "message_count_at_checkpoint", 84,
+			"topics", `["locks"]`, "key_decisions", `["east"]`, "open_questions", `["west?", 7]`, "generated_by", "m")
 	}
-	same(t, []foreign.Checkpoint{{Conversation: c.ID, Key: "goclaw:checkpoint:p", At: time.Unix(began+5, 0).UTC(), Summary: "so far", Topics: []string{"locks"}, KeyDecisions: []string{"east"},
-		OpenQuestions: []string{"west?"}, Tokens: 50000, Messages: 84, Last: "goclaw:1", GeneratedBy: "m"}}, got)
-	if n := rows(t, e, "SELECT caller_key FROM main.messages WHERE set_aside = 'event'"); len(n) != 1 || n[0][0] != "goclaw:checkpoint:p" {
-		t.Errorf("%q", n)
+	made("q", 12)
+	made("p", 5)
+	made("before", -5)
+	h.insert(t, "compactions", "id", "k", "session_key", "primary", "timestamp", began+10, "summary", "sum", "first_kept_entry_id", "2")
+	if f := h.read(t, e); f.Checkpoints != 2 || f.Summaries != 1 || f.LeftOut["checkpoints before every message"] != 1 {
+		t.Errorf("%+v", f)
+	}
+	all, err := e.Checkpoints(t.Context(), checkpoint.ListRequest{Conversation: "goclaw:primary"})
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, k := range all {
+		want := &checkpoint.Checkpoint{ID: k.ID, ConversationID: k.ConversationID, Key: "goclaw:checkpoint:p", UpTo: 2, UsersAt: 1, TokensAt: 50000, MessagesAt: 84, Cycle: 0, Summary: "so far p",
+			Topics: []string{"locks"}, Decisions: []string{"east"}, Questions: []string{"west?"}, By: "goclaw", CreatedAt: time.Unix(began+5, 0).UTC()}
+		if k.Key == "goclaw:checkpoint:q" {
+			want.Key, want.Summary, want.CreatedAt, want.Cycle, want.UsersAt = k.Key, "so far q", time.Unix(began+12, 0).UTC(), 1, 2
+			want.UpTo = k.UpTo
+		}
+		same(t, want, k)
+	}
+	h.says(t, "3", 20, "user", "three")
+	if f := h.read(t, e); f.Checkpoints != 0 || f.Messages != 1 {
+		t.Errorf("%+v", f)
 	}
 }
 

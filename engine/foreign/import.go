@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
@@ -34,21 +33,6 @@ type host struct {
 
 var hosts = []host{{GoClaw, isGoClaw, goClawTalks}, {Istota, isIstota, istotaTalks}}
 
-// Checkpoint is a structured summary that a host made of a session at a moment.
-type Checkpoint struct {
-	Conversation  string // id
-	Key           string // the host's own: one that was taken before is the same
-	At            time.Time
-	Summary       string
-	Topics        []string
-	KeyDecisions  []string
-	OpenQuestions []string
-	Tokens        int    // that the session had
-	Messages      int    // likewise
-	Last          string // the key of the last message before it; empty: there is none
-	GeneratedBy   string // the model; empty: it is not said
-}
-
 // Request names the databases to bring in.
 type Request struct {
 	Paths []string     // files
@@ -61,9 +45,6 @@ type Request struct {
 	Driver string
 	// Extension is the file of DuckDB's sqlite extension, of the version of the engine's DuckDB. It is preferred to the driver. Optional.
 	Extension string
-	// Checkpoint takes the checkpoints that a host made of its sessions, after their messages are stored. They come again with every import that reads their
-	// database. Nil: they are kept as events only.
-	Checkpoint func(context.Context, Checkpoint) error
 	// Progress hears how many conversations of a database were done. Optional.
 	Progress func(conversations int)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/session"
@@ -64,7 +65,7 @@ func (t *taker) purged(v *talk) {
 		}
 		return old
 	})
-	v.checkpoints = slices.DeleteFunc(v.checkpoints, func(c Checkpoint) bool { return !c.At.After(until) })
+	v.checkpoints = slices.DeleteFunc(v.checkpoints, func(c checkpoint.AdoptRequest) bool { return !c.At.After(until) })
 	if v.summary != nil && !v.summary.at.After(until) {
 		v.summary = nil
 	}
@@ -95,10 +96,16 @@ func (t *taker) take(ctx context.Context, v *talk) error {
 	if err := t.mark(ctx, v, known); err != nil {
 		return err
 	}
+	if v.summary == nil {
+		return t.checkpoints(ctx, v, id, time.Time{}, time.Time{})
+	}
+	if err := t.checkpoints(ctx, v, id, time.Time{}, v.summary.at); err != nil {
+		return err
+	}
 	if err := t.adopt(ctx, v, id, known); err != nil {
 		return err
 	}
-	return t.checkpoints(ctx, v, id)
+	return t.checkpoints(ctx, v, id, v.summary.at, time.Time{})
 }
 
 // known asks the engine which keys of a talk it has in a conversation of the talk's key.
@@ -292,9 +299,6 @@ func (t *taker) mark(ctx context.Context, v *talk, known map[string]conversation
 
 // adopt makes the host's newest summary stand for what was before it.
 func (t *taker) adopt(ctx context.Context, v *talk, id string, known map[string]conversation.KnownKey) error {
-	if v.summary == nil {
-		return nil
-	}
 	if _, ok := known[v.summary.key]; ok {
 		return nil
 	}
@@ -313,15 +317,28 @@ func (t *taker) adopt(ctx context.Context, v *talk, id string, known map[string]
 	return nil
 }
 
-// checkpoints hands the host's checkpoints to who takes them.
-func (t *taker) checkpoints(ctx context.Context, v *talk, id string) error {
-	if t.r.Checkpoint == nil {
+// checkpoints takes those of the host's over that were made since one moment until another; one of zero is no bound. Coverage ends with a compaction, so that
+// those before it come first.
+func (t *taker) checkpoints(ctx context.Context, v *talk, id string, since, until time.Time) error {
+	if len(v.checkpoints) == 0 {
 		return nil
 	}
+	stored, err := t.e.Checkpoints(ctx, checkpoint.ListRequest{Conversation: id, Agent: t.r.Agent, Limit: 10_000}) // others are looked up one by one
+	if err != nil {
+		return err
+	}
 	for _, c := range v.checkpoints {
-		c.Conversation = id
-		if err := t.r.Checkpoint(ctx, c); err != nil {
-			return fmt.Errorf("%s: checkpoint %s: %w", v.key, c.Key, err)
+		known := slices.ContainsFunc(stored, func(k *checkpoint.Checkpoint) bool { return k.Key == c.Key })
+		if known || !since.IsZero() && !c.At.After(since) || !until.IsZero() && c.At.After(until) {
+			continue
+		}
+		c.Conversation, c.Agent = id, t.r.Agent
+		_, adopted, err := t.e.AdoptCheckpoint(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", v.key, err)
+		}
+		if adopted {
+			t.report.Checkpoints++
 		}
 	}
 	return nil

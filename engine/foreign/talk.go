@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/conversation"
 )
 
@@ -14,8 +15,8 @@ type talk struct {
 	session string
 	said    []said // in the order of the talk
 	summary *summary
-	// checkpoints of it; without their conversation.
-	checkpoints []Checkpoint
+	// checkpoints of it, in the order of their times, without their conversation.
+	checkpoints []checkpoint.AdoptRequest
 	// twice are keys of rows that another one says as well, which may not have been there when they were stored.
 	twice []string
 	// judged: the host says of every message whether it is withheld.

@@ -19,6 +19,7 @@ const (
 	Call         = "call_"
 	Import       = "imp_"
 	Retraction   = "ret_"
+	NoteFile     = "notes_"
 
 	ContextSnapshot = "shot_"
 	Checkpoint      = "ckpt_"

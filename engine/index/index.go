@@ -39,6 +39,7 @@ type Document struct {
 	Stand          Stand
 	Speaker        string
 	Role           string // of a message
+	SourceKind     string // of a message: what brought it about; kinds.Talk where nothing is said of that
 	Category       string
 	Tier           string
 	CreatedAt      time.Time
@@ -116,7 +117,7 @@ func documentRows(docs []*Document) [][]driver.Value {
 	for i, d := range docs {
 		rows[i] = []driver.Value{d.No, string(d.Kind), d.OwnerID, d.Scope, duck.NullText(d.ConversationID), d.Stand.SessionNo, d.Stand.Place,
 			duck.NullText(d.Speaker), duck.NullText(d.Category), duck.NullText(d.Tier), d.CreatedAt, duck.NullTime(d.ValidFrom), duck.NullTime(d.InvalidatedAt),
-			d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.Retired, duck.NullText(d.Role), d.states()}
+			d.Words.length, d.characters, d.asks, d.endsAsking, d.tells, d.noise, !d.Retired, duck.NullText(d.Role), d.states(), duck.NullText(d.SourceKind)}
 	}
 	return rows
 }
@@ -204,6 +205,18 @@ func (ix *Index) DeleteDocument(ctx context.Context, tx *duck.Write, kind kinds.
 		return err
 	}
 	_, err := tx.Exec(ctx, "document_delete", sql.Named("doc_no", docNo))
+	return err
+}
+
+// DeleteDocuments is DeleteDocument of several.
+func (ix *Index) DeleteDocuments(ctx context.Context, tx *duck.Write, kind kinds.Kind, numbers []int32) error {
+	if len(numbers) == 0 {
+		return nil
+	}
+	if err := ix.Retire(ctx, tx, kind, numbers); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "documents_delete", sql.Named("doc_nos", numbers))
 	return err
 }
 

@@ -106,7 +106,7 @@ func (d *Document) embeddedPassages() (all []resident.Passage) {
 func (ix *Index) NoteAll() { ix.residence.all = true }
 
 func (d *Document) resident() resident.Document {
-	return resident.Document{No: d.No, Kind: d.Kind, Scope: d.Scope, Conversation: d.ConversationID, Category: d.Category, Tier: d.Tier, Speaker: d.Speaker, Role: d.Role,
+	return resident.Document{No: d.No, Kind: d.Kind, Scope: d.Scope, Conversation: d.ConversationID, Category: d.Category, Tier: d.Tier, Speaker: d.Speaker, Role: d.Role, SourceKind: d.SourceKind,
 		SessionNo: d.Stand.SessionNo, Place: d.Stand.Place, CreatedAt: micros(d.CreatedAt), ValidFrom: micros(d.ValidFrom), InvalidatedAt: micros(d.InvalidatedAt),
 		Length: d.Words.length, Tells: d.tells, Wishes: d.states(), Asks: d.asks, EndsAsking: d.endsAsking, Hidden: d.Hidden,
 		Characters: d.characters, Noise: d.noise, Use: resident.Use{ValidUntil: micros(d.Use.ValidUntil), LastAccessedAt: micros(d.Use.LastAccessedAt),

@@ -30,7 +30,7 @@ func loadResident(ctx context.Context, c, second *duck.Conn, x *resident.Index, 
 func loadDocuments(ctx context.Context, c *duck.Conn, x *resident.Index, limit int64) error {
 	return c.EachValue(ctx, sqlfiles.Query("resident_documents"), func(row []driver.Value) error {
 		l := values{row: row}
-		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(), Role: l.text(),
+		d := resident.Document{No: l.int32(), Kind: kinds.Kind(l.text()), Scope: l.text(), Conversation: l.text(), Category: l.text(), Tier: l.text(), Speaker: l.text(), Role: l.text(), SourceKind: l.text(),
 			SessionNo: l.int32(), Place: l.int32(), CreatedAt: l.micros(), ValidFrom: l.micros(), InvalidatedAt: l.micros(), Length: l.float(), Tells: l.float(),
 			Wishes: l.bool(), Asks: l.bool(), EndsAsking: l.bool(), Hidden: l.bool(), Characters: l.int32(), Noise: l.bool(),
 			Use: resident.Use{ValidUntil: l.micros(), Importance: l.double(), Confidence: l.double(), AccessCount: l.int32(), LastAccessedAt: l.micros(), TemporalType: l.text(), Trust: l.text()}}

@@ -66,6 +66,8 @@ type GrepRequest struct {
 	IgnoreCase bool // of a regular expression; the case of words never counts
 	// Roles and Speakers are who said it, the speakers in any case of letters. With either, only messages are searched.
 	Roles, Speakers []string
+	// SourceKinds and NotSourceKinds are what brought a message about, as in recall.Query: one of the former, none of the latter. Only messages are searched, too.
+	SourceKinds, NotSourceKinds []string
 	// Since and Before bound the time: of a message when it was said, of a summary when the newest of its messages was, of a memory when it
 	// was created.
 	Since, Before time.Time
@@ -84,7 +86,7 @@ type GrepResult struct {
 	location *time.Location
 }
 
-// GrepHit is a message, summary or memory in which the pattern stands.
+// GrepHit is a message, summary, memory or note in which the pattern stands.
 type GrepHit struct {
 	Kind           kinds.Kind            `json:"kind"`
 	ID             string                `json:"id"`
@@ -92,10 +94,14 @@ type GrepHit struct {
 	Seq            int                   `json:"seq,omitempty"` // of a summary that of the first message it stands for
 	Role           string                `json:"role"`          // of a message; leaf or condensed; the category of a memory
 	Speaker        string                `json:"speaker,omitempty"`
+	SourceKind     string                `json:"source_kind,omitempty"` // of a message; empty: talk
 	At             time.Time             `json:"at"`
-	Snippet        string                `json:"snippet"` // one line with the match
-	Spans          []Span                `json:"spans"`   // of the matches in the snippet
-	Score          float64               `json:"score"`   // BM25 by the rarity of the words among the documents asked; 0: only the regular expression found it
+	Snippet        string                `json:"snippet"`        // one line with the match
+	Spans          []Span                `json:"spans"`          // of the matches in the snippet
+	Score          float64               `json:"score"`          // BM25 by the rarity of the words among the documents asked; 0: only the regular expression found it
+	Path           string                `json:"path,omitempty"` // of the file that a note is from, with its lines
+	FirstLine      int                   `json:"first_line,omitempty"`
+	LastLine       int                   `json:"last_line,omitempty"`
 	SetAside       conversation.SetAside `json:"set_aside,omitempty"`
 	Summary        string                `json:"summary,omitempty"` // the leaf that stands for the message
 }
@@ -134,7 +140,7 @@ func (ts *Tools) Grep(ctx context.Context, r GrepRequest) (*GrepResult, error) {
 func (r GrepRequest) withDefaults() GrepRequest {
 	setup.Preset(&r.Mode, GrepText)
 	setup.Preset(&r.Words, AnyWord)
-	said := r.Roles != nil || r.Speakers != nil
+	said := r.Roles != nil || r.Speakers != nil || r.SourceKinds != nil
 	switch {
 	case r.Kinds == nil && said:
 		r.Kinds = []kinds.Kind{kinds.Message}
@@ -167,15 +173,15 @@ func (r GrepRequest) validate() error {
 		return fault.Invalid("deadline", r.Deadline, "a time such as 2s")
 	case !r.Since.IsZero() && !r.Before.IsZero() && !r.Since.Before(r.Before):
 		return fault.Invalid("since", r.Since.Format(time.RFC3339), "a time before "+r.Before.Format(time.RFC3339)+", which is before")
-	case (r.Roles != nil || r.Speakers != nil) && !slices.Equal(r.Kinds, []kinds.Kind{kinds.Message}):
-		return fault.Invalid("kinds", fault.OneOf(r.Kinds), "message alone, with roles or speakers")
+	case (r.Roles != nil || r.Speakers != nil || r.SourceKinds != nil) && !slices.Equal(r.Kinds, []kinds.Kind{kinds.Message}):
+		return fault.Invalid("kinds", fault.OneOf(r.Kinds), "message alone, with roles, speakers or source kinds")
 	case r.Mode == GrepRegex && r.Order == ByRelevance:
 		return fault.Invalid("order", string(r.Order), "newest, for a regular expression")
 	}
 	return cmp.Or(fault.CheckText("pattern", r.Pattern), fault.CheckText("conversation", r.Conversation), fault.Member("mode", r.Mode, GrepModes()),
 		fault.Member("words", r.Words, []GrepWords{AnyWord, AllWords}), fault.Member("order", r.Order, []GrepOrder{ByRelevance, ByNewest}),
 		fault.Members("kinds", r.Kinds, kinds.All()),
-		fault.Members("roles", r.Roles, kinds.Roles()), fault.CheckTexts("speakers", r.Speakers), fault.CheckTime("since", r.Since), fault.CheckTime("before", r.Before))
+		fault.CheckWords("source_kinds", r.SourceKinds), fault.CheckWords("not_source_kinds", r.NotSourceKinds), fault.Members("roles", r.Roles, kinds.Roles()), fault.CheckTexts("speakers", r.Speakers), fault.CheckTime("since", r.Since), fault.CheckTime("before", r.Before))
 }
 
 // grep is one Grep on its way.
@@ -251,19 +257,9 @@ func (g *grep) settle(ctx context.Context, c *duck.Conn) error {
 		g.conversations = append([]string{}, ids...)
 		return err
 	}
-	v, err := ts.conversations.Readable(ctx, c, r.Conversation, r.Agent)
-	if err != nil {
-		return err
-	}
-	g.conversations = []string{}
-	return c.Each(ctx, "grep_family", func(rows *sql.Rows) error {
-		var id, scope string
-		err := rows.Scan(&id, &scope)
-		if ts.scopes.Now().Sees(r.Agent, scope) {
-			g.conversations = append(g.conversations, id)
-		}
-		return err
-	}, sql.Named("id", v.ID), sql.Named("session_key", v.SessionKey))
+	var err error
+	g.conversations, err = ts.family(ctx, c, r.Conversation, r.Agent)
+	return err
 }
 
 // asked is where and when to search, as the queries want it.
@@ -274,7 +270,8 @@ func (g *grep) asked() []any {
 
 // said is who said it, as the queries for messages want it.
 func (g *grep) said() []any {
-	return []any{sql.Named("roles", duck.FilterArg(g.request.Roles)), sql.Named("speakers", g.speakers())}
+	return []any{sql.Named("roles", duck.FilterArg(g.request.Roles)), sql.Named("speakers", g.speakers()),
+		sql.Named("source_kinds", duck.FilterArg(g.request.SourceKinds)), sql.Named("not_source_kinds", append([]string{}, g.request.NotSourceKinds...))}
 }
 
 // speakers are those asked, in lower case.

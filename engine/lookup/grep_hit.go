@@ -34,13 +34,16 @@ func (g *grep) texts(ctx context.Context, c *duck.Conn, some []candidateHit, lac
 		var docNo int32
 		var said any
 		var told GrepHit
-		var place sql.NullInt32
+		var place, first, last sql.NullInt32
 		if err := rows.Scan(&docNo, &said, duck.TextOf(&told.ID), duck.TextOf(&told.ConversationID), &place, &told.Role, duck.TextOf(&told.Speaker), duck.TimeOf(&told.At),
-			duck.TextOf(&told.SetAside), duck.TextOf(&told.Summary)); err != nil {
+			duck.TextOf(&told.SetAside), duck.TextOf(&told.Summary), duck.TextOf(&told.SourceKind), &first, &last); err != nil {
 			return err
 		}
 		if told.ID != "" {
-			told.Seq = int(place.Int32)
+			told.Seq, told.FirstLine, told.LastLine = int(place.Int32), int(first.Int32), int(last.Int32)
+			if first.Valid { // of a note, whose path stands in the place of a role
+				told.Path, told.Role = told.Role, ""
+			}
 			byNo[docNo].tell(told, stringsOf(said))
 			return nil
 		}
@@ -163,7 +166,11 @@ func (r *GrepResult) Text() string {
 		b.WriteString(untrusted)
 	}
 	for i, h := range r.Hits {
-		line := fmt.Sprintf("[%s] (%s, %s", h.ID, assemble.Byline(h.Speaker, h.Role), conversation.Moment(h.At, r.location))
+		by := assemble.Byline(h.Speaker, h.Role)
+		if h.Path != "" {
+			by = fmt.Sprintf("%s:%d-%d", h.Path, h.FirstLine, h.LastLine)
+		}
+		line := fmt.Sprintf("[%s] (%s, %s", h.ID, by, conversation.Moment(h.At, r.location))
 		if h.Summary != "" {
 			line += ", in " + h.Summary
 		}

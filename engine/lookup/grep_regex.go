@@ -63,6 +63,8 @@ func (g *grep) matchAll(ctx context.Context, c *duck.Conn) error {
 			err = g.messagesByRegex(ctx, c, asked)
 		case kinds.Summary:
 			_, err = g.take(ctx, c, kind, "grep_summaries", append(asked, g.matching()...))
+		case kinds.Note:
+			_, err = g.take(ctx, c, kind, "grep_notes", append(asked[1:], append(g.matching(), sql.Named("scopes", duck.ListArg(g.scopes)))...))
 		case kinds.Memory:
 			_, err = g.take(ctx, c, kind, "grep_memories", append(asked[1:], append(g.matching(), sql.Named("scopes", duck.ListArg(g.scopes)), sql.Named("at", g.tools.file.Now()))...))
 		}

@@ -298,8 +298,8 @@ func TestGrepByWhoSaidIt(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]lookup.GrepRequest{
-		`roles is "pilot"; allowed: user, assistant, system, tool`:             {Roles: []string{"pilot"}},
-		"kinds is \"message, summary\"; allowed: message alone, with roles or": {Roles: []string{"user"}, Kinds: []kinds.Kind{kinds.Message, kinds.Summary}},
+		`roles is "pilot"; allowed: user, assistant, system, tool`:                       {Roles: []string{"pilot"}},
+		"kinds is \"message, summary\"; allowed: message alone, with roles, speakers or": {Roles: []string{"user"}, Kinds: []kinds.Kind{kinds.Message, kinds.Summary}},
 		"valid UTF-8": {Speakers: []string{"\xff"}},
 	} {
 		r.Conversation, r.Pattern = "c", "crane"

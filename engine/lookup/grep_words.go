@@ -223,13 +223,13 @@ func (g *grep) search(page int) *resident.Search {
 	r := g.request
 	s := &resident.Search{K1: grepK1, B: grepB, Aside: g.aside, Must: g.words.must(), Most: page, Newest: r.Order == ByNewest}
 	f := resident.Filter{Since: micros(r.Since, resident.Never), Until: micros(r.Before, resident.Always), AskedAt: g.tools.file.Now().UnixMicro(),
-		SaidBy: resident.Always, Hidden: true, Roles: r.Roles}
+		SaidBy: resident.Always, Hidden: true, Roles: r.Roles, SourceKinds: r.SourceKinds, NotSourceKinds: r.NotSourceKinds}
 	if r.Speakers != nil {
 		f.Speakers = g.speakers()
 	}
 	for _, kind := range r.Kinds {
 		asked := f
-		if asked.Kinds = []kinds.Kind{kind}; kind == kinds.Memory {
+		if asked.Kinds = []kinds.Kind{kind}; kind == kinds.Memory || kind == kinds.Note {
 			asked.Scopes = g.scopes
 		} else if !g.everywhere {
 			asked.Conversations = g.conversations
@@ -273,9 +273,9 @@ func (g *grep) rankFile(ctx context.Context, c *duck.Conn, page int) (all []cand
 	if err := cmp.Or(c.AppendTemp("grep_words", words...), c.AppendTemp("grep_aside", aside...)); err != nil {
 		return nil, err
 	}
-	kinds := slices.DeleteFunc(duck.FilterArg(r.Kinds), func(kind string) bool { return kind == string(kinds.Memory) })
-	err = c.AppendTemp("grep_asked", []driver.Value{g.everywhere, append([]string{}, g.conversations...), kinds, len(kinds) < len(r.Kinds),
-		duck.FilterArg(g.scopes), duck.FilterArg(r.Roles), g.speakers(), g.tools.file.Now(), duck.OrTime(r.Since, duck.Year1), duck.OrTime(r.Before, duck.Year10000), g.words.must(), int64(page), r.Order == ByNewest})
+	among := slices.DeleteFunc(duck.FilterArg(r.Kinds), func(kind string) bool { return kind == string(kinds.Memory) || kind == string(kinds.Note) })
+	err = c.AppendTemp("grep_asked", []driver.Value{g.everywhere, append([]string{}, g.conversations...), among, slices.Contains(r.Kinds, kinds.Memory), slices.Contains(r.Kinds, kinds.Note),
+		duck.FilterArg(g.scopes), duck.FilterArg(r.Roles), g.speakers(), duck.FilterArg(r.SourceKinds), append([]string{}, r.NotSourceKinds...), g.tools.file.Now(), duck.OrTime(r.Since, duck.Year1), duck.OrTime(r.Before, duck.Year10000), g.words.must(), int64(page), r.Order == ByNewest})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/ids"
@@ -114,14 +115,31 @@ func relationsKey(m *Memory, v any) (allowed string) {
 		if target == "" {
 			target, _ = r["targetId"].(string)
 		}
-		if kind == "" || target == "" {
+		weight, wrong := weightKey(r["weight"])
+		if kind == "" || target == "" || wrong {
 			ok = false
 			continue
 		}
-		m.Relations = append(m.Relations, Relation{kind, target})
+		m.Relations = append(m.Relations, Relation{Type: kind, TargetID: target, Weight: weight})
 	}
 	if !ok {
-		return "a list of objects with a type and a target_id"
+		return "a list of objects with a type and a target_id, and a weight above 0 and up to 1 where it is not 1"
 	}
 	return ""
+}
+
+// weightKey reads the weight of a relation, which may be missing.
+func weightKey(v any) (weight float64, wrong bool) {
+	switch v := v.(type) {
+	case nil:
+	case float64:
+		weight = v
+	case json.Number:
+		var err error
+		weight, err = v.Float64()
+		wrong = err != nil
+	default:
+		wrong = true
+	}
+	return weight, wrong || weight < 0 || weight > 1
 }

@@ -83,6 +83,8 @@ type Memory struct {
 type Relation struct {
 	Type     string `json:"type"`
 	TargetID string `json:"target_id"`
+	// Weight is how strong it is, above 0 and up to 1. Default 1, which is kept as 0.
+	Weight float64 `json:"weight,omitempty"`
 }
 
 // texts are the text and its levels.
@@ -214,7 +216,8 @@ func (m *Memory) normaliseTimes(at time.Time) error {
 
 // normaliseRelations drops doubles and keeps the first sixteen.
 func (m *Memory) normaliseRelations() error {
-	seen := map[Relation]bool{}
+	type link struct{ what, to string }
+	seen := map[link]bool{}
 	var kept []Relation
 	for _, r := range m.Relations {
 		if err := cmp.Or(fault.CheckText("relations.type", r.Type), fault.CheckText("relations.target_id", r.TargetID)); err != nil {
@@ -223,8 +226,14 @@ func (m *Memory) normaliseRelations() error {
 		if r.Type == "" || r.TargetID == "" {
 			return fault.Invalid("relations", r.Type+" "+r.TargetID, "a type and a target_id")
 		}
-		if !seen[r] && len(kept) < maxRelations {
-			seen[r] = true
+		if !(r.Weight >= 0 && r.Weight <= 1) {
+			return fault.Invalid("relations.weight", r.Weight, "above 0 and up to 1")
+		}
+		if r.Weight == 1 {
+			r.Weight = 0
+		}
+		if of := (link{r.Type, r.TargetID}); !seen[of] && len(kept) < maxRelations {
+			seen[of] = true
 			kept = append(kept, r)
 		}
 	}

@@ -184,7 +184,7 @@ func (ms *Store) acceptUnions(ctx context.Context, tx *duck.Write, unions []*uni
 				m.CanonicalID = into
 				if u.proposal == nil {
 					m.InvalidatedAt = latest(ms.file.Now(), m.ValidFrom)
-					m.Relations = append(m.Relations, Relation{"duplicate_of", into})
+					m.Relations = append(m.Relations, Relation{Type: "duplicate_of", TargetID: into})
 				}
 			}})
 			if u.proposal == nil { // what the duplicate came from says it too

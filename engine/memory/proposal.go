@@ -59,7 +59,7 @@ func (p *Proposal) Supersede(id string) error {
 
 // Relate gives the proposal a relation.
 func (p *Proposal) Relate(kind, id string) error {
-	p.draft.memory.Relations = append(p.draft.memory.Relations, Relation{kind, id})
+	p.draft.memory.Relations = append(p.draft.memory.Relations, Relation{Type: kind, TargetID: id})
 	return p.draft.memory.normaliseRelations()
 }
 

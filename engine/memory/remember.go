@@ -442,7 +442,11 @@ func (ms *Store) describe(d *index.Document, m *Memory, docNo int32) {
 
 func (m *Memory) relationRows() (rows [][]driver.Value) {
 	for i, r := range m.Relations {
-		rows = append(rows, []driver.Value{m.ID, int32(i), r.Type, r.TargetID})
+		var weight driver.Value // NULL where it is 1
+		if r.Weight > 0 {
+			weight = r.Weight
+		}
+		rows = append(rows, []driver.Value{m.ID, int32(i), r.Type, r.TargetID, weight})
 	}
 	return rows
 }

@@ -81,7 +81,7 @@ func (s *succession) believes(older, newer string) bool {
 
 // unclaim keeps who replaced the memory as a relation only.
 func (m *Memory) unclaim() error {
-	m.Relations = append([]Relation{{"superseded_by", m.SupersededBy}}, m.Relations...)
+	m.Relations = append([]Relation{{Type: "superseded_by", TargetID: m.SupersededBy}}, m.Relations...)
 	m.SupersededBy = ""
 	return m.normaliseRelations()
 }

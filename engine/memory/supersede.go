@@ -85,7 +85,7 @@ func (m *Memory) supersedable() error {
 // replace has a draft say which memory it replaces.
 func (d *draft) replace(id string) {
 	d.memory.Supersedes = id
-	d.memory.Relations = append([]Relation{{"supersedes", id}}, d.memory.Relations...)
+	d.memory.Relations = append([]Relation{{Type: "supersedes", TargetID: id}}, d.memory.Relations...)
 }
 
 // endBy closes the validity of a memory that a newer one replaces. Where that names another that it replaced, too, this one's claim is a relation only.
@@ -95,7 +95,7 @@ func (m *Memory) endBy(newer *Memory, now time.Time) error {
 		m.InvalidatedAt = m.ValidFrom
 	}
 	m.FactKey = cmp.Or(m.FactKey, newer.FactKey)
-	m.Relations = append(m.Relations, Relation{"superseded_by", newer.ID})
+	m.Relations = append(m.Relations, Relation{Type: "superseded_by", TargetID: newer.ID})
 	if newer.Supersedes == m.ID {
 		m.SupersededBy = newer.ID
 	}

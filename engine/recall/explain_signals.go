@@ -23,6 +23,9 @@ var signalColumns = []struct {
 	{"tells", func(v *Candidate) *float64 { return &v.Tells }},
 	{"wish", func(v *Candidate) *float64 { return flag(v.Wishes) }},
 	{"asks", func(v *Candidate) *float64 { return flag(v.Asks) }},
+	{"relation", func(v *Candidate) *float64 { return v.RelationScore }},
+	{"verbatim", func(v *Candidate) *float64 { return flag(v.Verbatim) }},
+	{"fresh", func(v *Candidate) *float64 { return v.FreshScore }},
 	{"fused", func(v *Candidate) *float64 { return &v.Fused }},
 }
 

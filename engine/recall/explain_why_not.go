@@ -25,7 +25,7 @@ type WhyNot struct {
 	// Stage that kept it out, as in the trace: "filter" before all others, "fusion" when no channel brought it, "" for a hit.
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"` // in words
-	// Filters that it does not pass: kind, scope, conversation, category, tier, role, speaker, time, state, forgotten, superseded, not_yet,
+	// Filters that it does not pass: kind, scope, conversation, category, tier, role, speaker, source_kind, time, state, forgotten, superseded, not_yet,
 	// then (no document of the moment that is asked), tags, metadata.
 	Filters  []string  `json:"filters,omitempty"`
 	Rank     int       `json:"rank,omitempty"`     // among those that no stage but the limit dropped, from 1
@@ -187,6 +187,8 @@ func (x *explanation) filtered(m *missed, filters []string) string {
 			parts = append(parts, fmt.Sprintf("Its role is %s, and only %s asked.", cmp.Or(m.role, "none"), was(q.Roles)))
 		case "speaker":
 			parts = append(parts, fmt.Sprintf("It was said by %s, and only %s asked.", cmp.Or(m.speaker, "nobody who has a name"), was(q.Speakers)))
+		case "source_kind":
+			parts = append(parts, "What brought it about is none of the source kinds asked, or one of those left out.")
 		case "time":
 			parts = append(parts, fmt.Sprintf("It is of %s, outside the time asked%s%s.", minute(m.created), bound(" from ", q.Since), bound(" before ", q.Until)))
 		case "state":

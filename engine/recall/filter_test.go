@@ -38,7 +38,8 @@ func TestRecallFilters(t *testing.T) {
 	for _, name := range []string{"x", "y"} {
 		var say []conversation.Message
 		for i := range 2 {
-			say = append(say, conversation.Message{Text: fmt.Sprint("crane ", name, i), SaidAt: hour(5 + i), Role: []string{"user", "assistant"}[i], Speaker: []string{"Änne Berg", ""}[i]})
+			say = append(say, conversation.Message{Text: fmt.Sprint("crane ", name, i), SaidAt: hour(5 + i), Role: []string{"user", "assistant"}[i], Speaker: []string{"Änne Berg", ""}[i],
+				SourceKind: map[string]string{"y0": "web"}[fmt.Sprint(name, i)]})
 		}
 		enginetest.Append(t, e, conversation.AppendRequest{Conversation: name, Scope: map[string]string{"x": "user:ines", "y": "agent:scout"}[name], Messages: say})
 	}
@@ -112,6 +113,14 @@ func TestRecallFilters(t *testing.T) {
 		{"no speaker", query{Kinds: both, Speakers: []string{}}, ""},
 		{"speaker and role", query{Kinds: messages, Speakers: []string{"Änne Berg"}, Roles: []string{"assistant"}}, ""},
 		{"speaker and conversation", query{Kinds: messages, Speakers: []string{"Änne Berg"}, Conversations: []string{"x"}}, "x0"},
+		{"a source kind", query{Kinds: messages, SourceKinds: []string{"web"}}, "y0"},
+		{"talk is a source kind", query{Kinds: messages, SourceKinds: []string{"talk"}}, "x0 x1 y1"},
+		{"a source kind that there is not", query{Kinds: messages, SourceKinds: []string{"cron"}}, ""},
+		{"no source kind", query{Kinds: both, SourceKinds: []string{}}, ""},
+		{"memories have no source kind", query{Kinds: both, SourceKinds: []string{"talk", "web"}}, "x0 x1 y0 y1"},
+		{"source kinds left out", query{Kinds: messages, NotSourceKinds: []string{"web", "cron"}}, "x0 x1 y1"},
+		{"memories are not left out", query{Kinds: both, NotSourceKinds: []string{"talk"}}, "a b c d y0"},
+		{"nothing left out", query{Kinds: messages, NotSourceKinds: []string{}}, "x0 x1 y0 y1"},
 		{"since is within", query{Kinds: both, Since: hour(4)}, "d x0 x1 y0 y1"},
 		{"until is without", query{Kinds: both, Until: hour(5)}, "a b c d"},
 		{"since and until", query{Kinds: both, Since: hour(2), Until: hour(6)}, "b c d x0 y0"},
@@ -142,7 +151,9 @@ func TestRecallFilters(t *testing.T) {
 		want  error
 		says  string
 	}{
-		{query{Text: "crane", Kinds: []kinds.Kind{"note"}}, engine.ErrInvalid, "memory, message, summary"},
+		{query{Text: "crane", Kinds: []kinds.Kind{"chunk"}}, engine.ErrInvalid, "memory, message, summary, note"},
+		{query{Text: "crane", SourceKinds: []string{"talk"}}, engine.ErrInvalid, "nothing unless messages are asked for"},
+		{query{Text: "crane", NotSourceKinds: []string{"*"}}, engine.ErrInvalid, "1 to 64 of a-z, 0-9, _ and -"},
 		{query{Text: "crane", Categories: []memory.Category{"fact"}}, engine.ErrInvalid, "profile, preference"},
 		{query{Text: "crane", Tiers: []memory.Tier{"hot"}}, engine.ErrInvalid, "core, working"},
 		{query{Text: "crane", Scopes: []string{"\xff"}}, engine.ErrInvalid, "scopes"},

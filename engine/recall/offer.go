@@ -9,12 +9,13 @@ import (
 )
 
 // ranking is where every recall of this process is ranked. It has nothing of any file, and ends with the last one that recalled.
-var ranking = duck.Private{Macros: "rank_macros", Tables: duck.Tables{&offered, &asked, &alike}}
+var ranking = duck.Private{Macros: "rank_macros", Tables: duck.Tables{&offered, &asked, &alike, &relating}}
 
 // offer is a candidate for ranking: what was found out of it, and what is the same for all.
 type offer struct {
 	*resident.Found
-	all *offers
+	all      *offers
+	verbatim bool
 }
 
 // offers is what all candidates of a recall share.
@@ -54,6 +55,7 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("near_cosine", func(o *offer) float64 { return o.NearCosine }),
 	duck.Value("by_passage", func(o *offer) bool { return o.ByPassage }),
 	duck.Value("raw", func(o *offer) float64 { return o.Raw }),
+	duck.Value("verbatim", func(o *offer) bool { return o.verbatim }),
 	duck.Value("expired", func(o *offer) bool {
 		return o.Use.ValidUntil != resident.Never && o.Use.ValidUntil <= o.all.at.UnixMicro()
 	}),
@@ -103,7 +105,7 @@ func (r *recall) offers() []offer {
 	list := make([]offer, len(r.found))
 	for i := range r.found {
 		f := &r.found[i]
-		list[i] = offer{f, all}
+		list[i] = offer{f, all, r.saysIt(f.No)}
 		most(&all.bestCosine, max(f.NearCosine, 0))
 		most(&all.bestRaw, f.Raw)
 	}

@@ -37,6 +37,12 @@ func (r *recall) gatherPast(ctx context.Context, c *duck.Conn) (err error) {
 	if err := r.markAnew(ctx, c); err != nil {
 		return err
 	}
+	if err := r.findVerbatim(ctx, c); err != nil {
+		return err
+	}
+	if err := r.fillBesides(ctx, c); err != nil {
+		return err
+	}
 	r.found, err = duck.List(ctx, c, "recall_gather", scanFound)
 	return err
 }

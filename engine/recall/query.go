@@ -49,6 +49,9 @@ type Query struct {
 	Layers []memory.Layer
 	// Roles and Speakers are who said a message, the speakers in any case of letters; what is no message said by one of them takes no part.
 	Roles, Speakers []string
+	// SourceKinds and NotSourceKinds are what brought a message about, such as web or cron, or talk where nothing is said of that: one of the former, and none
+	// of the latter. What is no message takes no part where the former are asked.
+	SourceKinds, NotSourceKinds []string
 	// Where names metadata that a memory has, keys of its Extra with their values, all of them. A value is compared as text, exactly: of a text what
 	// it says, of anything else how JSON writes it, and null is none. What is no memory has none.
 	Where map[string]string
@@ -69,7 +72,7 @@ type Query struct {
 	MinConfidence float64
 	// Mode; default hybrid where there is a model, else lexical. Hybrid or vector by name is ErrNoEmbedder without one.
 	Mode Mode
-	// WeightSet names stored weights; default "memory", or "transcript" when only messages are asked for.
+	// WeightSet names stored weights; default "memory", or without memories "transcript", or "note" when only notes are asked for.
 	WeightSet string
 	// Weights take the place of any set.
 	Weights *Weights
@@ -83,6 +86,9 @@ type Query struct {
 	// Adaptive skips the recall when the text asks for nothing, such as a greeting; MinLength as in text.SkipRecall.
 	Adaptive  bool
 	MinLength int
+	// RelatedTo is the id of a memory, or its unique ending: with the weight relation, what is related to it counts, in place of what is related to the
+	// candidates. ErrNotFound, ErrAmbiguous.
+	RelatedTo string
 	// Lift shows message hits as what is above them. Not with Explain or WhyNot, which tell of single documents.
 	Lift Lift
 	// Explain keeps all candidates in the result, with what became of them, and says of every hit why it is one.
@@ -163,7 +169,8 @@ func (q Query) validate() error {
 // validateMarks checks who said it, and the metadata. What only some kinds have must not be asked of others alone.
 func (q Query) validateMarks() error {
 	err := cmp.Or(fault.Members("roles", q.Roles, kinds.Roles()), fault.CheckTexts("speakers", q.Speakers), fault.Members("sources", q.Sources, memory.Sources()),
-		fault.Members("trust", q.Trust, memory.Trusts()))
+		fault.Members("trust", q.Trust, memory.Trusts()), fault.CheckWords("source_kinds", q.SourceKinds), fault.CheckWords("not_source_kinds", q.NotSourceKinds),
+		fault.CheckText("related_to", q.RelatedTo))
 	if err != nil {
 		return err
 	}
@@ -176,6 +183,10 @@ func (q Query) validateMarks() error {
 		return fault.Invalid("roles", strings.Join(q.Roles, ", "), messages)
 	case len(q.Speakers) > 0 && !slices.Contains(q.Kinds, kinds.Message):
 		return fault.Invalid("speakers", strings.Join(q.Speakers, ", "), messages)
+	case len(q.SourceKinds) > 0 && !slices.Contains(q.Kinds, kinds.Message):
+		return fault.Invalid("source_kinds", strings.Join(q.SourceKinds, ", "), messages)
+	case q.RelatedTo != "" && !slices.Contains(q.Kinds, kinds.Memory):
+		return fault.Invalid("related_to", q.RelatedTo, memories)
 	case len(q.Sources) > 0 && !slices.Contains(q.Kinds, kinds.Memory):
 		return fault.Invalid("sources", strings.Join(q.Sources, ", "), memories)
 	case len(q.Trust) > 0 && !slices.Contains(q.Kinds, kinds.Memory):

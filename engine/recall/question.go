@@ -116,6 +116,9 @@ func (r *recall) weigh(ctx context.Context, c *duck.Conn) (err error) {
 	}
 	r.weights.settle(r.query.Text)
 	r.weights.HardMinScore = max(r.weights.HardMinScore, r.query.MinScore)
+	if err == nil && r.query.RelatedTo != "" && r.weights.Relation == 0 {
+		err = fault.Invalid("related_to", r.query.RelatedTo, "nothing unless the weight relation is above 0")
+	}
 	return err
 }
 
@@ -168,7 +171,7 @@ func (r *recall) askTable(ctx context.Context, c *duck.Conn) error {
 	return c.AppendTemp("asking", []driver.Value{
 		r.at, duck.OrTime(duck.UTC(q.AsOf), duck.Year10000), r.result.Mode == Hybrid, int64(q.Limit), int64(max(r.weights.Pool, 2*q.Limit)),
 		duck.FilterArg(q.Kinds), duck.FilterArg(r.scopes), duck.FilterArg(r.conversations), duck.FilterArg(q.Categories), duck.FilterArg(q.Tiers),
-		duck.FilterArg(q.Roles), duck.FilterArg(lowered(q.Speakers)), marked != nil, q.apart(), false,
+		duck.FilterArg(q.Roles), duck.FilterArg(lowered(q.Speakers)), duck.FilterArg(q.SourceKinds), append([]string{}, q.NotSourceKinds...), marked != nil, q.apart(), false,
 		duck.OrTime(duck.UTC(q.Since), duck.Year1), duck.OrTime(duck.UTC(q.Until), duck.Year10000), append([]string{}, r.question.words...), froms, untils,
 	})
 }
@@ -327,6 +330,9 @@ func (q *question) relate(r *recall) {
 // gatherFile has the file find the candidates, by the words and the vector that stand in the connection's tables.
 func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) (err error) {
 	if err := r.askFile(ctx, c); err != nil {
+		return err
+	}
+	if err := r.fillBesides(ctx, c); err != nil {
 		return err
 	}
 	r.found, err = duck.List(ctx, c, "recall_gather", scanFound)

@@ -22,8 +22,13 @@ func (r *recall) gather(ctx context.Context, c *duck.Conn) (err error) {
 	}
 	if r.result.Trace.Past {
 		err = r.gatherPast(ctx, c)
-	} else if r.result.Trace.Resident, err = r.gatherResident(ctx, c); err == nil && !r.result.Trace.Resident {
-		err = r.gatherFile(ctx, c)
+	} else if err = r.findVerbatim(ctx, c); err == nil {
+		if r.result.Trace.Resident, err = r.gatherResident(ctx, c); err == nil && !r.result.Trace.Resident {
+			err = r.gatherFile(ctx, c)
+		}
+	}
+	if err == nil {
+		err = r.relateFound(ctx, c)
 	}
 	r.result.Trace.gathered(r.found, time.Since(start))
 	return err
@@ -66,6 +71,8 @@ var rankedColumns = map[string]func(*Candidate) any{
 	"speaker_score":       func(v *Candidate) any { return &v.SpeakerScore },
 	"reply_score":         func(v *Candidate) any { return &v.ReplyScore },
 	"answered_score":      func(v *Candidate) any { return &v.AnsweredScore },
+	"relation_score":      func(v *Candidate) any { return &v.RelationScore },
+	"fresh_score":         func(v *Candidate) any { return &v.FreshScore },
 	"fused":               func(v *Candidate) any { return &v.Fused },
 	"reranked":            func(v *Candidate) any { return &v.Reranked },
 	"recency":             func(v *Candidate) any { return &v.Recency },
@@ -90,7 +97,9 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 	offered.Put(p, r.offers())
 	defer offered.Put(p, nil)
 	asked.Put(p, []asking{{r.question.words, froms, untils}})
+	relating.Put(p, r.relations)
 	on := map[string]bool{"date": w.Date > 0 && len(froms) > 0, "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "light": w.Rerank == "light"}
+	r.switchBesides(on)
 	byNo := make(map[int32]*resident.Found, len(r.found))
 	for i := range r.found {
 		byNo[r.found[i].No] = &r.found[i]
@@ -111,7 +120,7 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 		v = Candidate{}
 		err := rows.Scan(dest...)
 		f := byNo[v.DocNo]
-		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes, v.ByPassage = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes, f.ByPassage
+		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes, v.ByPassage, v.Verbatim = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes, f.ByPassage, r.saysIt(v.DocNo)
 		r.candidates = append(r.candidates, v)
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -52,6 +51,9 @@ type recall struct {
 	asksFile      bool                 // the question stands in the connection's tables
 	found         []resident.Found
 	candidates    []Candidate
+	verbatim      []int32    // documents that say the question word for word, ascending; empty where the weights don't ask
+	relations     []relation // that lead to documents, likewise
+	besides       []int32    // documents that are candidates for either reason
 }
 
 func (r *recall) run(ctx context.Context) error {
@@ -161,15 +163,16 @@ func (r *recall) show(ctx context.Context, c *duck.Conn) error {
 	return nil
 }
 
+// showings are the statements that read what is shown of documents, by kind.
+var showings = map[kinds.Kind]string{kinds.Memory: "recall_memories", kinds.Message: "recall_messages", kinds.Summary: "recall_summaries", kinds.Note: "recall_notes"}
+
 // hitsOf reads what is shown of documents, by their numbers.
 func hitsOf(ctx context.Context, c *duck.Conn, among []kinds.Kind, docNos []int32, level memory.Level) (map[int32]Hit, error) {
 	c.List(docNos)
 	hits := map[int32]Hit{}
 	var mute []int32
-	for kind, name := range map[kinds.Kind]string{kinds.Memory: "recall_memories", kinds.Message: "recall_messages", kinds.Summary: "recall_summaries"} {
-		if !slices.Contains(among, kind) {
-			continue
-		}
+	for _, kind := range among {
+		name := showings[kind]
 		err := c.Each(ctx, name, func(rows *sql.Rows) error {
 			docNo, h, says, err := scanHit(rows, level)
 			if hits[docNo] = h; !says {
@@ -201,14 +204,15 @@ func showTools(ctx context.Context, c *duck.Conn, hits map[int32]Hit, mute []int
 	})
 }
 
-// scanHit reads a row of the queries recall_memories, recall_messages and recall_summaries. says is false of a message without a text.
+// scanHit reads a row of the query recall_memories, and of its like for other kinds. says is false of a message without a text.
 func scanHit(rows *sql.Rows, level memory.Level) (docNo int32, h Hit, says bool, err error) {
 	var m memory.Memory
 	var caption string
-	var seq sql.NullInt64
+	var seq, first, last sql.NullInt64
 	err = rows.Scan(&docNo, &h.ID, &h.Kind, &h.Scope, duck.TextOf(&h.Category), duck.TextOf(&h.Tier), duck.TextOf(&h.ConversationID), &h.CreatedAt,
-		&m.Text, duck.TextOf(&m.L0), duck.TextOf(&m.L1), duck.TextOf(&m.L2), duck.TextOf(&h.Session), duck.TextOf(&h.Speaker), duck.TextOf(&h.Role), &seq, duck.TextOf(&caption))
-	h.Seq, h.Text = int(seq.Int64), m.Level(level)
+		&m.Text, duck.TextOf(&m.L0), duck.TextOf(&m.L1), duck.TextOf(&m.L2), duck.TextOf(&h.Session), duck.TextOf(&h.Speaker), duck.TextOf(&h.Role), &seq, duck.TextOf(&caption), duck.TextOf(&h.SourceKind),
+		duck.TextOf(&h.Path), &first, &last)
+	h.Seq, h.Text, h.FirstLine, h.LastLine = int(seq.Int64), m.Level(level), int(first.Int64), int(last.Int64)
 	if h.Kind != kinds.Memory {
 		if h.Text = m.Text; caption != "" {
 			h.Text += " [" + caption + "]"

@@ -223,7 +223,7 @@ func TestWeightSets(t *testing.T) {
 	}
 	e = enginetest.OpenAt(t, path, engine.Options{Embedder: enginetest.Words{}})
 	sets, err := e.WeightSets(t.Context())
-	if diff := cmp.Diff(map[string]recall.Weights{"memory": recall.MemoryWeights(), "transcript": recall.TranscriptWeights(), "mine": own}, sets); err != nil || diff != "" {
+	if diff := cmp.Diff(map[string]recall.Weights{"memory": recall.MemoryWeights(), "transcript": recall.TranscriptWeights(), "note": recall.NoteWeights(), "mine": own}, sets); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	ask := func(q recall.Query) *recall.Result {
@@ -240,7 +240,7 @@ func TestWeightSets(t *testing.T) {
 		name  string
 	}{
 		{recall.Query{}, "memory"}, {recall.Query{Kinds: kinds.All()}, "memory"},
-		{recall.Query{Kinds: []kinds.Kind{kinds.Message}}, "transcript"}, {recall.Query{WeightSet: "mine"}, "mine"},
+		{recall.Query{Kinds: []kinds.Kind{kinds.Message}}, "transcript"}, {recall.Query{Kinds: []kinds.Kind{kinds.Message, kinds.Note}}, "transcript"}, {recall.Query{WeightSet: "mine"}, "mine"},
 		{recall.Query{Weights: &own}, ""}, {recall.Query{Weights: &own, WeightSet: "nowhere"}, ""},
 	} {
 		if got := ask(test.query).WeightSet; got != test.name {
@@ -251,7 +251,7 @@ func TestWeightSets(t *testing.T) {
 	if want := 0.25**byName.VectorScore + 0.125**byName.LexicalScore; !near(byName.Fused, want) || brought.Fused != byName.Fused {
 		t.Errorf("fused %v by name, %v when brought, want %v", byName.Fused, brought.Fused, want)
 	}
-	if _, err := e.Recall(t.Context(), recall.Query{Text: "crane", WeightSet: "nowhere"}); !errors.Is(err, engine.ErrNotFound) || !strings.Contains(err.Error(), "memory, transcript") {
+	if _, err := e.Recall(t.Context(), recall.Query{Text: "crane", WeightSet: "nowhere"}); !errors.Is(err, engine.ErrNotFound) || !strings.Contains(err.Error(), "memory, note, transcript") {
 		t.Errorf("unknown set: %v, want ErrNotFound that lists the others", err)
 	}
 	changed := recall.MemoryWeights()

@@ -19,7 +19,7 @@ func (r *recall) byResident() bool { return r.recaller.opts.Lexical == setup.Pos
 func (r *recall) filter() *resident.Filter {
 	q := r.query
 	f := &resident.Filter{Kinds: q.Kinds, Scopes: r.scopes, Conversations: r.conversations, Categories: texts(q.Categories), Tiers: texts(q.Tiers),
-		Roles: q.Roles, Speakers: lowered(q.Speakers), Since: resident.Never, Until: resident.Always, Marked: r.marked(), Hidden: q.apart(), AskedAt: r.at.UnixMicro(), SaidBy: resident.Always}
+		Roles: q.Roles, Speakers: lowered(q.Speakers), SourceKinds: q.SourceKinds, NotSourceKinds: q.NotSourceKinds, Since: resident.Never, Until: resident.Always, Marked: r.marked(), Hidden: q.apart(), AskedAt: r.at.UnixMicro(), SaidBy: resident.Always}
 	for _, bound := range []struct {
 		at *int64
 		by time.Time
@@ -66,7 +66,7 @@ func (r *recall) countResident() (documents map[string]float64, population float
 	}
 	documents = map[string]float64{}
 	for i, of := range r.rarity.Documents {
-		documents[asked[i].term] = float64(of[0] + of[1] + of[2])
+		documents[asked[i].term] = float64(of.Sum())
 	}
 	r.population = map[kinds.Kind]int64{}
 	for i, kind := range kinds.All() {
@@ -86,7 +86,7 @@ func (r *recall) gatherResident(ctx context.Context, c *duck.Conn) (ok bool, err
 		return false, nil
 	}
 	asked := &resident.Question{Filter: *r.filter(), Rarity: r.rarity, Vector: q.vector, Pool: max(w.Pool, 2*r.query.Limit), Whole: w.Whole,
-		K1: w.K1, B: w.B, Near: w.Near, Far: w.Far, LongTurn: w.LongTurn, Passage: w.Passage, Wishes: w.Wish > 0}
+		K1: w.K1, B: w.B, Near: w.Near, Far: w.Far, LongTurn: w.LongTurn, Passage: w.Passage, Wishes: w.Wish > 0, Besides: r.besides}
 	if q.byWords {
 		for _, t := range q.asked {
 			asked.Terms = append(asked.Terms, resident.Term{Word: int(t.word), Hash: index.WordHash(t.term), Share: t.share})

@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +23,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/recall"
 )
 
@@ -191,7 +196,18 @@ func TestResidentFits(t *testing.T) {
 
 // tolerance is how far a signal may be apart: what comes of vectors is added up in another order and then taken as a share of the greatest.
 var tolerance = map[string]float64{"tells": 1e-6, "asks": 1e-6, "wishes": 1e-6, "BM25": 1e-6, "met": 1e-6, "lexical": 1e-6, "date": 1e-6, "speaker": 1e-6,
-	"cosine": 1e-5, "near cosine": 1e-5, "vector": 1e-5, "reply": 1e-5, "answered": 1e-5, "fused": 1e-5}
+	"cosine": 1e-5, "near cosine": 1e-5, "vector": 1e-5, "reply": 1e-5, "answered": 1e-5, "relation": 1e-5, "fresh": 1e-6, "verbatim": 1e-6, "fused": 1e-5}
+
+// besidesOf are the signals that bring candidates of their own, as signalsOf gives the others.
+func besidesOf(v recall.Candidate) map[string]float64 {
+	numbers := map[string]float64{"verbatim": *flag(v.Verbatim)}
+	for name, p := range map[string]*float64{"relation": v.RelationScore, "fresh": v.FreshScore} {
+		if numbers[name] = -1; p != nil {
+			numbers[name] = *p
+		}
+	}
+	return numbers
+}
 
 // bothWays asks the resident index and the file, and compares what they answer.
 func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
@@ -233,6 +249,8 @@ func bothWays(t *testing.T, e *engine.Engine, q recall.Query) {
 			t.Errorf("%+v: confidence of %s: %v with lead %v, in the file %v with %v", q, h.ID, plain(t, h.Confidence), h.Signals.Lead, plain(t, want.Confidence), want.Lead)
 		}
 		got, wanted := signalsOf(h.Signals), signalsOf(want)
+		maps.Copy(got, besidesOf(h.Signals))
+		maps.Copy(wanted, besidesOf(want))
 		for name, v := range wanted {
 			if math.Abs(got[name]-v) > tolerance[name] {
 				t.Errorf("%+v: %s of %s: %v, in the file %v", q, name, h.ID, got[name], v)
@@ -308,6 +326,10 @@ func narrow(rng *rand.Rand, q *recall.Query) {
 			q.Roles = [][]string{{"user"}, {"assistant", "tool"}, {}}[rng.IntN(3)]
 		case 1:
 			q.Speakers = [][]string{{"teo"}, {"INES Pilot", "nobody"}, {"Bruno"}, {}}[rng.IntN(4)]
+		case 2:
+			q.SourceKinds = [][]string{{"talk"}, {"cron", "web"}, {"email"}, {}}[rng.IntN(4)]
+		case 3:
+			q.NotSourceKinds = [][]string{{"talk"}, {"cron", "web"}, {"email"}}[rng.IntN(3)]
 		}
 	}
 	if slices.Contains(q.Kinds, kinds.Memory) && rng.IntN(5) == 0 {
@@ -315,6 +337,16 @@ func narrow(rng *rand.Rand, q *recall.Query) {
 	}
 	if slices.Contains(q.Kinds, kinds.Memory) && rng.IntN(5) == 0 {
 		q.States = [][]memory.State{{memory.Pending}, {memory.Confirmed, memory.Archived}, memory.States()}[rng.IntN(3)]
+	}
+}
+
+// widen has at random signals count that bring candidates of their own, and scores be made in another way.
+func widen(rng *rand.Rand, w *recall.Weights) {
+	w.Normalise = []string{"absolute", "maximum", "plain", "rank"}[rng.IntN(4)]
+	for _, x := range []*float64{&w.Verbatim, &w.Relation, &w.Fresh} {
+		if rng.IntN(2) == 0 {
+			*x = rng.Float64()
+		}
 	}
 }
 
@@ -351,6 +383,7 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 		}
 		return text
 	}
+	folder := t.TempDir()
 	writes := map[string]func() error{
 		"remember": func() error {
 			m, err := e.Remember(t.Context(), memory.RememberRequest{Text: words(), SourceSession: fmt.Sprint("noted ", rng.IntN(6)), Extra: randomExtra(rng)})
@@ -360,7 +393,7 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 			return err
 		},
 		"append": func() error {
-			_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(5)), Messages: []conversation.Message{{Text: words(), Speaker: "Teo"}, {Text: words() + "?"}}})
+			_, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: fmt.Sprint("talk ", rng.IntN(5)), Messages: []conversation.Message{{Text: words(), Speaker: "Teo", SourceKind: []string{"", "cron", "web", "talk"}[rng.IntN(4)]}, {Text: words() + "?"}}})
 			return err
 		},
 		"update": func() error {
@@ -372,6 +405,18 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 				}
 			}
 			_, err := e.Update(t.Context(), u)
+			return err
+		},
+		"relate": func() error {
+			_, err := e.Relate(t.Context(), memory.RelateRequest{ID: ids[rng.IntN(len(ids))], TargetID: ids[rng.IntN(len(ids))], Weight: 1 - rng.Float64(),
+				Type: memory.RelationTypes()[rng.IntN(3)]})
+			return err
+		},
+		"sync": func() error {
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.md", rng.IntN(4))), []byte(strings.Repeat(words()+"\n", 1+rng.IntN(60))), 0o600); err != nil {
+				return err
+			}
+			_, err := e.SyncNotes(t.Context(), note.SyncRequest{Folder: folder, Files: []string{"."}, Scope: []string{"global", "user:ines"}[rng.IntN(2)]})
 			return err
 		},
 		"forget": func() error {
@@ -406,6 +451,15 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 			if rng.IntN(3) == 0 {
 				q.Weights.Whole, q.Weights.Pool = 0, 10
 				q.Limit = 5
+			}
+			if rng.IntN(2) == 0 {
+				widen(rng, q.Weights)
+			}
+			if q.Weights.Relation > 0 && slices.Contains(q.Kinds, kinds.Memory) && rng.IntN(3) == 0 {
+				q.RelatedTo = ids[rng.IntN(len(ids))]
+			}
+			if q.Weights.Verbatim > 0 && rng.IntN(2) == 0 {
+				q.Text = enginetest.Vocabulary[rng.IntN(len(enginetest.Vocabulary))][1:]
 			}
 		}
 		if rng.IntN(4) == 0 {

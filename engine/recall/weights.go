@@ -41,6 +41,9 @@ type Weights struct {
 	Tells          float64 `json:"tells"`
 	Wish           float64 `json:"wish"`
 	Question       float64 `json:"question"`
+	Verbatim       float64 `json:"verbatim"`
+	Relation       float64 `json:"relation"`
+	Fresh          float64 `json:"fresh"`
 	Related        float64 `json:"related"`
 	Chance         float64 `json:"chance"`
 	MinScore       float64 `json:"min_score"`
@@ -97,6 +100,14 @@ func TranscriptWeights() Weights {
 	})
 }
 
+// NoteWeights are for notes, stretches of files: the cosine and BM25 as they are, seven parts to three, and nothing held back but what is there by chance.
+func NoteWeights() Weights {
+	return fading(Weights{
+		Pool: 24, K1: 1.2, B: 0.75, Counted: "kind", Normalise: "plain", Vector: 0.7, Passage: 1, Lexical: 0.3, DateDays: 14, Chance: 1, Rerank: "none",
+		Decay: "none", MaxLife: 1, Diversity: 1,
+	})
+}
+
 // fading is a set with the numbers by which memories fade, and near-exact hits stand out, as they are built in.
 func fading(w Weights) Weights {
 	w.ExactFrom, w.ExactShare = 0.75, 0.92
@@ -109,7 +120,7 @@ func fading(w Weights) Weights {
 
 // builtinWeights are the sets that every file has, by name; a stored set of the same name takes their place.
 func builtinWeights() map[string]Weights {
-	return map[string]Weights{"memory": MemoryWeights(), "transcript": TranscriptWeights()}
+	return map[string]Weights{"memory": MemoryWeights(), "transcript": TranscriptWeights(), "note": NoteWeights()}
 }
 
 // baseWeights is what a stored set leaves out, because it was stored before there was such a weight: as in the built-in set of its
@@ -125,6 +136,9 @@ func baseWeights(name string) Weights {
 func weightsFor(among []kinds.Kind) string {
 	if slices.Contains(among, kinds.Memory) {
 		return "memory"
+	}
+	if len(among) > 0 && !slices.ContainsFunc(among, func(k kinds.Kind) bool { return k != kinds.Note }) {
+		return "note"
 	}
 	return "transcript"
 }
@@ -145,7 +159,7 @@ func (w Weights) validate() error {
 	}{
 		{"pool", float64(w.Pool), 10, 2000}, {"whole", float64(w.Whole), 0, 5000}, {"near", w.Near, 0, 1}, {"far", w.Far, 0, 1}, {"long_turn", w.LongTurn, 0, 100_000},
 		{"date", w.Date, 0, 1}, {"date_days", w.DateDays, 0.1, 3650}, {"speaker", w.Speaker, 0, 1},
-		{"reply", w.Reply, 0, 1}, {"answered", w.Answered, 0, 1}, {"tells", w.Tells, 0, 1}, {"wish", w.Wish, 0, 1}, {"question", w.Question, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"passage", w.Passage, 0, 1}, {"lexical", w.Lexical, 0, 1},
+		{"reply", w.Reply, 0, 1}, {"answered", w.Answered, 0, 1}, {"tells", w.Tells, 0, 1}, {"wish", w.Wish, 0, 1}, {"question", w.Question, 0, 1}, {"verbatim", w.Verbatim, 0, 1}, {"relation", w.Relation, 0, 1}, {"fresh", w.Fresh, 0, 1}, {"related", w.Related, 0, 1}, {"k1", w.K1, 0, 10}, {"b", w.B, 0, 1}, {"vector", w.Vector, 0, 1}, {"passage", w.Passage, 0, 1}, {"lexical", w.Lexical, 0, 1},
 		{"chance", w.Chance, 0, 2}, {"min_score", w.MinScore, 0, 1}, {"recency", w.Recency, 0, 0.5}, {"recency_days", w.RecencyDays, 0, 365},
 		{"trust", w.Trust, 0, 1}, {"length_anchor", w.LengthAnchor, 0, 5000}, {"life_days", w.LifeDays, 0, 365}, {"reinforcement", w.Reinforcement, 0, 2},
 		{"max_life", w.MaxLife, 1, 10}, {"hard_min_score", w.HardMinScore, 0, 1}, {"diversity", w.Diversity, 0, 1},
@@ -161,7 +175,7 @@ func (w Weights) validate() error {
 	}
 	return cmp.Or(
 		fault.Member("counted", w.Counted, []string{"kind", "asked"}),
-		fault.Member("normalise", w.Normalise, []string{"absolute", "maximum"}),
+		fault.Member("normalise", w.Normalise, []string{"absolute", "maximum", "plain", "rank"}),
 		fault.Member("rerank", w.Rerank, []string{"light", "none"}),
 		fault.Member("decay", w.Decay, []string{"engine", "simple", "none"}))
 }

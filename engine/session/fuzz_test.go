@@ -16,7 +16,7 @@ func FuzzClaude(f *testing.F)   { fuzz(f, session.Claude) }
 func FuzzCodex(f *testing.F)    { fuzz(f, session.Codex) }
 func FuzzOpenClaw(f *testing.F) { fuzz(f, session.OpenClaw) }
 func FuzzTakobot(f *testing.F)  { fuzz(f, session.Takobot) }
-func FuzzOpenBoa(f *testing.F)  { fuzz(f, session.OpenBoa) }
+func FuzzOpenboa(f *testing.F)  { fuzz(f, session.Openboa) }
 func FuzzPlain(f *testing.F)    { fuzz(f, session.Plain) }
 
 // fuzz reads anything as a transcript of a host, whole and in two halves: no line is lost or counted twice, every message has a key

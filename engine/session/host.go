@@ -21,12 +21,12 @@ const (
 	Codex    Host = "codex"
 	OpenClaw Host = "openclaw"
 	Takobot  Host = "takobot"
-	OpenBoa  Host = "openboa"
+	Openboa  Host = "openboa"
 	Plain    Host = "plain"
 )
 
 // Hosts lists them.
-func Hosts() []Host { return []Host{Claude, Codex, OpenClaw, Takobot, OpenBoa, Plain} }
+func Hosts() []Host { return []Host{Claude, Codex, OpenClaw, Takobot, Openboa, Plain} }
 
 // ErrNotTranscript: a file that is no transcript of a host that is known. The message says what it is, where that can be told.
 var ErrNotTranscript = errors.New("not a transcript")
@@ -118,7 +118,7 @@ type mark struct {
 func (m mark) host() (Host, error) {
 	switch {
 	case boaKind(m.Kind, m.Type, m.EventType) != "":
-		return OpenBoa, nil
+		return Openboa, nil
 	case m.Type == "session" && m.SessionKey != "" && m.ID == nil:
 		return Takobot, nil
 	case m.Type == "session" && m.ID != nil, m.Type == "message" && m.ID != nil && isObject(m.Message) && m.UUID == "":

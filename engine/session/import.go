@@ -175,7 +175,7 @@ func (im *importer) read(ctx context.Context, f found, s source) (report FileRep
 		report.Unchanged = true
 		return report, nil
 	}
-	if host, err := im.host(ctx, s, cursor); err == nil && host == OpenBoa && holdsLearnings(ctx, s.in, s.size) {
+	if host, err := im.host(ctx, s, cursor); err == nil && host == Openboa && holdsLearnings(ctx, s.in, s.size) {
 		return im.learnings(ctx, f, s, cursor)
 	}
 	t, err := im.transcript(ctx, s, f.path, &cursor)

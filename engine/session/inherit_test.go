@@ -20,9 +20,9 @@ func clawLine(id, parent, role, content, at string) string {
 
 const clawHead = `{"type":"session","version":3,"id":"inherited","timestamp":"2026-02-02T10:00:00.000Z","cwd":"/w"}` + "\n"
 
-// TestGoClawPromise19: a session of OpenClaw is taken over as it is: contents that are a plain string, every call of a message, lines of one second in the order of the file, and what a compaction
+// TestInheritedSession: a session of OpenClaw is taken over as it is: contents that are a plain string, every call of a message, lines of one second in the order of the file, and what a compaction
 // keeps by its place on the branch, whatever the ids are; the file is only read.
-func TestGoClawPromise19(t *testing.T) {
+func TestInheritedSession(t *testing.T) {
 	const second = "2026-02-02T10:00:01Z"
 	calls := `[{"type":"text","text":"reading"},{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"a.txt"}},{"type":"toolCall","id":"call_2","name":"read","arguments":{"path":"b.txt"}}]`
 	content := clawHead + clawLine("ffffffff", "", "user", `"a plain string"`, second) + clawLine("00000001", "ffffffff", "assistant", `"before the cut"`, second) +
@@ -50,8 +50,8 @@ func TestGoClawPromise19(t *testing.T) {
 	}
 }
 
-// TestGoClawPromise20: of a line that comes in halves nothing is lost and nothing comes twice; a file that is begun anew is read again, and adds only what is new.
-func TestGoClawPromise20(t *testing.T) {
+// TestInheritedInHalves: of a line that comes in halves nothing is lost and nothing comes twice; a file that is begun anew is read again, and adds only what is new.
+func TestInheritedInHalves(t *testing.T) {
 	e := open(t)
 	path := filepath.Join(t.TempDir(), "inherited.jsonl")
 	line := clawLine("a1", "", "user", `"in two halves"`, "2026-02-02T10:00:01Z")

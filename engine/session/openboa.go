@@ -10,9 +10,9 @@ import (
 	"github.com/mallardmem/mallard/engine/conversation"
 )
 
-// openBoa reads what openboa appends to: the events of a session, which count once they are processed; the older log of an agent's turns; and
+// openboa reads what openboa appends to: the events of a session, which count once they are processed; the older log of an agent's turns; and
 // the ledger of chat rooms, in which a message may be edited and redacted.
-type openBoa struct {
+type openboa struct {
 	session   string
 	processed map[string]bool   // events, by their ids
 	events    map[int]string    // by entry: the event that it is
@@ -22,12 +22,12 @@ type openBoa struct {
 	redacted  map[string]bool   // messages of the ledger
 }
 
-func newOpenBoa(path string) *openBoa {
+func newOpenboa(path string) *openboa {
 	session := stem(path)
 	if session == "events" {
 		session = filepath.Base(filepath.Dir(path))
 	}
-	return &openBoa{session: session, processed: map[string]bool{}, events: map[int]string{}, names: map[string]string{}, chat: map[string][]int{},
+	return &openboa{session: session, processed: map[string]bool{}, events: map[int]string{}, names: map[string]string{}, chat: map[string][]int{},
 		revision: map[int]int64{}, redacted: map[string]bool{}}
 }
 
@@ -78,14 +78,14 @@ type boaLine struct {
 }
 
 // of reads a line.
-func (b *openBoa) of(raw []byte) (l boaLine, kind string, err error) {
+func (b *openboa) of(raw []byte) (l boaLine, kind string, err error) {
 	if err := decode(raw, &l); err != nil {
 		return l, "", err
 	}
 	return l, boaKind(l.Kind, l.Type, l.EventType), nil
 }
 
-func (b *openBoa) scan(t *Transcript, e *entry, raw []byte) error {
+func (b *openboa) scan(t *Transcript, e *entry, raw []byte) error {
 	l, kind, err := b.of(raw)
 	if err != nil {
 		t.refused = fmt.Sprintf("line %d: %s; a log of openboa is read to its end or not at all, so mend the line or remove it", e.line, err)
@@ -117,14 +117,14 @@ func (b *openBoa) scan(t *Transcript, e *entry, raw []byte) error {
 }
 
 // thread puts an entry into that of a session.
-func (b *openBoa) thread(t *Transcript, e *entry, session text) {
+func (b *openboa) thread(t *Transcript, e *entry, session text) {
 	id := strings.TrimSpace(string(or(session, text(b.session))))
 	e.thread = t.thread(id)
 	t.Threads[e.thread].Key = "openboa:" + id
 }
 
 // turn takes a line of the older log: what was asked and what was answered, under the ids that openboa itself gives them when it brings them into a session.
-func (b *openBoa) turn(t *Transcript, e *entry, l *boaLine, raw []byte) {
+func (b *openboa) turn(t *Transcript, e *entry, l *boaLine, raw []byte) {
 	b.thread(t, e, or(l.SessionID, l.ConversationID))
 	if at := timeOf(l.Checkpoint.Created); !at.IsZero() {
 		e.at = at
@@ -139,7 +139,7 @@ func (b *openBoa) turn(t *Transcript, e *entry, l *boaLine, raw []byte) {
 }
 
 // settle finds what is processed, and which revision of a message of the ledger counts.
-func (b *openBoa) settle(t *Transcript) {
+func (b *openboa) settle(t *Transcript) {
 	for i, id := range b.events {
 		t.entries[i].withheld = !b.processed[id]
 	}
@@ -160,9 +160,9 @@ func (b *openBoa) settle(t *Transcript) {
 	}
 }
 
-func (b *openBoa) summary(*entry, []byte) string { return "" }
+func (b *openboa) summary(*entry, []byte) string { return "" }
 
-func (b *openBoa) messages(_ *Transcript, e *entry, raw []byte) ([]conversation.Message, error) {
+func (b *openboa) messages(_ *Transcript, e *entry, raw []byte) ([]conversation.Message, error) {
 	l, kind, err := b.of(raw)
 	if err != nil {
 		return nil, err

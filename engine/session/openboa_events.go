@@ -38,7 +38,7 @@ type boaEvent struct {
 }
 
 // event notes an event of a session. One that comes again is the same, and the key says so.
-func (b *openBoa) event(e *entry, i int, l *boaLine) {
+func (b *openboa) event(e *entry, i int, l *boaLine) {
 	v := &l.Event
 	id := string(v.ID)
 	if id == "" {

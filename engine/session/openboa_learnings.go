@@ -76,7 +76,7 @@ func (l *boaLearned) memory(given string) map[string]any {
 
 // learnings brings openboa's learnings in as memories. The lines that a cursor is past are read again, and known.
 func (im *importer) learnings(ctx context.Context, f found, s source, cursor conversation.Cursor) (report FileReport, err error) {
-	report = FileReport{Path: f.path, Host: OpenBoa}
+	report = FileReport{Path: f.path, Host: Openboa}
 	var rows bytes.Buffer
 	bytesRead, lines := int64(0), int64(0)
 	pending, err := eachLine(ctx, s.in, 0, s.size, 1, func(l line) error {
@@ -119,7 +119,7 @@ func (im *importer) learnings(ctx context.Context, f found, s source, cursor con
 	if err != nil {
 		return im.failed(ctx, f, err)
 	}
-	end := conversation.Cursor{Path: f.path, Host: string(OpenBoa), FileID: s.stamp(), FirstLine: first, Bytes: bytesRead, Lines: lines, Skipped: int64(len(report.Skipped))}
+	end := conversation.Cursor{Path: f.path, Host: string(Openboa), FileID: s.stamp(), FirstLine: first, Bytes: bytesRead, Lines: lines, Skipped: int64(len(report.Skipped))}
 	if err := im.e.SetCursor(ctx, end); err != nil {
 		return report, err
 	}

@@ -54,7 +54,7 @@ func boaChatOf(raw []byte) (c boaChat, err error) {
 func boaMessageKey(id text) string { return "openboa:message:" + string(id) }
 
 // ledger takes a line of the ledger.
-func (b *openBoa) ledger(t *Transcript, e *entry, i int, kind string, raw []byte) error {
+func (b *openboa) ledger(t *Transcript, e *entry, i int, kind string, raw []byte) error {
 	c, err := boaChatOf(raw)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (b *openBoa) ledger(t *Transcript, e *entry, i int, kind string, raw []byte
 }
 
 // posted gives what a line of the ledger says; nothing of what was redacted.
-func (b *openBoa) posted(e *entry, raw []byte) ([]conversation.Message, error) {
+func (b *openboa) posted(e *entry, raw []byte) ([]conversation.Message, error) {
 	c, err := boaChatOf(raw)
 	if err != nil {
 		return nil, err

@@ -30,8 +30,8 @@ func boaDone(id string) string {
 	return `{"kind":"session.event.processed","sessionId":"S","eventId":"` + id + `","processedAt":"2026-04-10T00:01:00.000Z"}` + "\n"
 }
 
-// TestOpenBoaProcessed: an event that is not processed is withheld, until a line says that it is; and a file that is read again says the same.
-func TestOpenBoaProcessed(t *testing.T) {
+// TestOpenboaProcessed: an event that is not processed is withheld, until a line says that it is; and a file that is read again says the same.
+func TestOpenboaProcessed(t *testing.T) {
 	e := open(t)
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	withheld := func() (all []string) {
@@ -62,8 +62,8 @@ func TestOpenBoaProcessed(t *testing.T) {
 	}
 }
 
-// TestOpenBoaVector6: the same event twice is one message, a torn last line is left, and a broken line before it is an error, of which nothing is stored.
-func TestOpenBoaVector6(t *testing.T) {
+// TestOpenboaVector6: the same event twice is one message, a torn last line is left, and a broken line before it is an error, of which nothing is stored.
+func TestOpenboaVector6(t *testing.T) {
 	e := open(t)
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	add(t, path, boaSaid("E1", "00", "one", "null")+boaSaid("E1", "00", "one", "null")+boaSaid("E2", "01", "two", "null")[:50])
@@ -84,8 +84,8 @@ func TestOpenBoaVector6(t *testing.T) {
 	}
 }
 
-// TestOpenBoaOrder: events stand in the order of their times; of one time, of their lines.
-func TestOpenBoaOrder(t *testing.T) {
+// TestOpenboaOrder: events stand in the order of their times; of one time, of their lines.
+func TestOpenboaOrder(t *testing.T) {
 	e := open(t)
 	imported(t, e, write(t, filepath.Join(t.TempDir(), "events.jsonl"), boaSaid("E1", "05", "last", "null")+boaSaid("E2", "01", "b", "null")+boaSaid("E3", "01", "c", "null")+boaSaid("E4", "00", "a", "null")))
 	var got []string
@@ -97,8 +97,8 @@ func TestOpenBoaOrder(t *testing.T) {
 	}
 }
 
-// TestOpenBoaNotes: what is no talk is a note of at most 180 characters; a record without one is an event.
-func TestOpenBoaNotes(t *testing.T) {
+// TestOpenboaNotes: what is no talk is a note of at most 180 characters; a record without one is an event.
+func TestOpenboaNotes(t *testing.T) {
 	e := open(t)
 	imported(t, e, filepath.Join("testdata", "openboa", "events.jsonl"))
 	notes := rows(t, e, "SELECT role, text FROM main.messages WHERE source_kind = 'event' ORDER BY seq")
@@ -125,8 +125,8 @@ func TestOpenBoaNotes(t *testing.T) {
 	}
 }
 
-// TestOpenBoaRedacted: what was redacted is gone, from what was stored before and from what is read now, in every revision.
-func TestOpenBoaRedacted(t *testing.T) {
+// TestOpenboaRedacted: what was redacted is gone, from what was stored before and from what is read now, in every revision.
+func TestOpenboaRedacted(t *testing.T) {
 	ledger := read(t, filepath.Join("testdata", "openboa", "chat-ledger.jsonl"))
 	const redacted = `{"kind":"message.redacted","messageId":"m1","revision":3,"conversationId":"room","body":"[redacted]","createdAt":"2026-05-01T10:03:00.000Z"}` + "\n"
 	for _, c := range []struct {
@@ -157,8 +157,8 @@ func TestOpenBoaRedacted(t *testing.T) {
 	}
 }
 
-// TestOpenBoaLegacy: a turn of the older log and the same in a session that openboa brought over are one.
-func TestOpenBoaLegacy(t *testing.T) {
+// TestOpenboaLegacy: a turn of the older log and the same in a session that openboa brought over are one.
+func TestOpenboaLegacy(t *testing.T) {
 	e := open(t)
 	imported(t, e, filepath.Join("testdata", "openboa", "turns.jsonl"))
 	moved := strings.ReplaceAll(boaSaid("legacy:ck1:user", "00", "who keeps the light?", `"2026-03-01T08:00:00.000Z"`), `"sessionId":"S"`, `"sessionId":"old"`)
@@ -171,8 +171,8 @@ func TestOpenBoaLegacy(t *testing.T) {
 	}
 }
 
-// TestOpenBoaLearnings: a learning is a memory; the same one again is none, whatever the letters' case.
-func TestOpenBoaLearnings(t *testing.T) {
+// TestOpenboaLearnings: a learning is a memory; the same one again is none, whatever the letters' case.
+func TestOpenboaLearnings(t *testing.T) {
 	e := open(t)
 	folder := filepath.Join(t.TempDir(), "learn")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -184,7 +184,7 @@ func TestOpenBoaLearnings(t *testing.T) {
 	path := filepath.Join(folder, "lessons.jsonl")
 	add(t, path, learned("lesson", "Ask the keeper", "before the lock closes", `,"dedupeKey":"k1","promoteToMemory":true`)+learned("lesson", "Other words", "of the same", `,"dedupeKey":"k1"`)+
 		learned("error", "Wrong berth", "it was four", "")+learned("ERROR", "wrong BERTH", "It was four", "")+"oops\n"+learned("lesson", "", "", "")+learned("lesson", "torn", "x", "")[:30])
-	report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{folder}, Host: session.OpenBoa})
+	report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{folder}, Host: session.Openboa})
 	if err != nil || report.Memories != 2 || report.Known != 2 || report.Skipped != 1 || report.Files[0].Skipped[0].Line != 5 || report.Files[0].Pending != 30 || report.Files[0].LeftOut["a learning that says nothing"] != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -198,5 +198,36 @@ func TestOpenBoaLearnings(t *testing.T) {
 	}
 	if report := imported(t, e, path); report.Memories != 0 || !report.Files[0].Unchanged {
 		t.Errorf("%+v", report)
+	}
+}
+
+// TestOddRows: values of other types than expected, nulls, bytes that are no text, and a line of twenty megabytes make nothing else unreadable.
+func TestOddRows(t *testing.T) {
+	huge := strings.Repeat("word ", 4<<20)
+	takobot := `{"session_id":7,"session_key":"odd","type":"session"}` + "\n" + `{"created_at":7e300,"role":"user","text":"one","type":"message"}` + "\n" + `[1,2]` + "\n" + `null` + "\n" +
+		`{"created_at":{"at":1},"role":["user"],"text":"two","type":"message"}` + "\n" + `{"created_at":null,"role":"user","text":"a\u0000b \ud800","type":"message"}` + "\n" +
+		`{"created_at":"2026-01-01T12:00:00+00:00","role":"user","text":"` + huge + `","type":"message"}` + "\n" + `{"role":"user","text":"last","type":"message"}` + "\n"
+	openboa := `{"kind":"session.event.appended","sessionId":"odd","event":{"id":7,"type":"user.message","createdAt":true,"processedAt":"x","message":"no id"}}` + "\n" +
+		`{"kind":"session.event.appended","sessionId":"odd","event":"not an object"}` + "\n" + `{"kind":"session.event.appended","sessionId":["odd"],"event":{"id":"a","type":null,"message":{}}}` + "\n" +
+		`{"kind":"session.event.appended","sessionId":"odd","event":{"id":"b","type":"agent.tool_use","toolName":7,"input":"{broken","output":[{"type":"text","text":"x"},7]}}` + "\n" +
+		`{"kind":"session.event.processed","sessionId":"odd","eventId":{"id":"b"}}` + "\n" + `{"kind":"message.posted","messageId":"m","revision":"two","author":"nobody","body":{"a":1}}` + "\n" +
+		`{"kind":"turn.completed","checkpoint":"none","requestMessage":5,"responseMessage":"` + huge + `"}` + "\n" +
+		`{"kind":"session.event.appended","sessionId":"odd","event":{"id":"c","type":"user.message","message":"last"}}` + "\n"
+	for host, c := range map[session.Host]struct {
+		content string
+		skipped int
+	}{session.Takobot: {takobot, 2}, session.Openboa: {openboa, 0}} {
+		e := open(t)
+		path := write(t, filepath.Join(t.TempDir(), "odd.jsonl"), c.content)
+		f := imported(t, e, path).Files[0]
+		if f.Host != host || len(f.Skipped) != c.skipped || f.Pending != 0 {
+			t.Errorf("%s: %+v", host, f)
+		}
+		if n := rows(t, e, "SELECT count(*) FROM main.messages WHERE text = 'last'"); n[0][0] != "1" {
+			t.Errorf("%s: %q", host, n)
+		}
+		if f := imported(t, e, path).Files[0]; !f.Unchanged {
+			t.Errorf("%s, again: %+v", host, f)
+		}
 	}
 }

@@ -23,7 +23,7 @@ func (t *Transcript) facts(path string) {
 		if v.Key == takobotKey(v.ID) { // the header is gone
 			v.Key = or(takobotIndexed(filepath.Join(filepath.Dir(filepath.Dir(path)), "sessions.json"), v.ID), v.Key)
 		}
-	case OpenBoa:
+	case Openboa:
 		v.Parent = or(boaParent(filepath.Join(filepath.Dir(path), "session.json"), v.ID), v.Parent)
 	case Codex:
 		for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {

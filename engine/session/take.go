@@ -161,7 +161,7 @@ func (k *taking) message(ctx context.Context, r Record) error {
 	to := k.targets[r.Thread]
 	if at, ok := k.known[r.Key]; ok && (r.Unique || at.ConversationID == to.id) {
 		k.report.Known++
-		if k.t.Host == OpenBoa && m.SetAside == "" {
+		if k.t.Host == Openboa && m.SetAside == "" {
 			k.note(at, m.Key, m.Withheld)
 		}
 		return k.again(ctx, m, at)

@@ -95,8 +95,8 @@ func Open(r io.ReaderAt, host Host, path string) (*Transcript, error) {
 		t.format = newOpenClaw(path)
 	case Takobot:
 		t.format = newTakobot(path)
-	case OpenBoa:
-		t.format = newOpenBoa(path)
+	case Openboa:
+		t.format = newOpenboa(path)
 	case Plain:
 		t.format = newPlain(path)
 	default:

@@ -50,3 +50,16 @@ type LLM interface {
 	// must return soon after ctx is over: a compaction waits for it, and others of the conversation for the compaction.
 	Complete(ctx context.Context, system, prompt string, maxTokens int) (string, error)
 }
+
+// Reranker reads a query beside each text and says how well they fit. Implementations live under rerank; any other that keeps these rules will do.
+// It must be safe for concurrent use.
+//
+// An error that has a method Reason() string says in a word or two why, such as "timeout"; traces tell it.
+type Reranker interface {
+	// Model names the model, such as "ms-marco-MiniLM-L-6-v2".
+	Model() string
+	// Rerank gives one score per text, in their order: from 0, has nothing to do with the query, to 1, answers it. A text that was not scored, such as one
+	// without a word or beyond what the model takes in one call, has NaN. A text's score does not depend on what else is asked, up to rounding. No texts
+	// give no scores. It must return soon after ctx is over, with ctx's error: a recall waits for it.
+	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
+}

@@ -29,6 +29,7 @@ var checks = [...]struct {
 	{"check_memories", []string{"memories"}},
 	{"check_relations", []string{"memories", "memory_relations"}},
 	{"check_messages", []string{"messages"}},
+	{"check_notes", []string{"notes", "note_files"}},
 	{"check_documents", []string{"documents"}},
 	{"check_words", []string{"surfaces", "terms"}},
 	{"check_unposted", []string{"documents"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/note"
 )
 
 // sabotage breaks a file in one way.
@@ -80,6 +81,13 @@ func stockedFile(t *testing.T) (whole []byte, names *strings.Replacer) {
 	path := enginetest.NewFile(t)
 	e := enginetest.OpenFile(t, path, engine.Options{Embedder: enginetest.Words{}})
 	ids := enginetest.Stock(t, e)
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "MEMORY.md"), []byte("what a host wrote down\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.SyncNotes(t.Context(), note.SyncRequest{Folder: folder}); err != nil {
+		t.Fatal(err)
+	}
 	no := fmt.Sprint(enginetest.Rows(t, e, "SELECT doc_no FROM memories WHERE id = '"+ids[0]+"'")[0][0])
 	past := fmt.Sprint(enginetest.Rows(t, e, "SELECT doc_no FROM memory_versions WHERE id = '"+ids[0]+"'")[0][0])
 	enginetest.CloseFile(t, e)

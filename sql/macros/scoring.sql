@@ -17,6 +17,9 @@ CREATE OR REPLACE MACRO vector_score(cosine) AS 1 / (2 - cosine);
 CREATE OR REPLACE MACRO lexical_score(raw) AS
     CASE WHEN raw > 0 THEN 1 / (1 + exp(-raw / 5)) ELSE 0.5 END;
 
+-- Fusion by rank: what the place in one channel counts, the best being at 1.
+CREATE OR REPLACE MACRO rank_score(place) AS 1 / (60.0 + place);
+
 -- A document that has a vector: the weighted sum, but never less than a share of a near-exact lexical score. One without a
 -- vector: its lexical score as it is.
 CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical_weight, exact_from := 0.75, exact_share := 0.92) AS
@@ -31,6 +34,19 @@ CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical
 -- The light rerank: most of the score, and the plain cosine. A document without a vector keeps its score.
 CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
+
+-- What a rerank leaves of a score at the least: the more, the better the words alone had hit, and more still of what the model gave no score.
+CREATE OR REPLACE MACRO rerank_floor(score, lexical_score, scored, exact_from := 0.75, good_from := 0.6) AS
+    score * CASE WHEN lexical_score >= exact_from THEN CASE WHEN scored THEN 0.95 ELSE 1.0 END
+                 WHEN lexical_score >= good_from THEN CASE WHEN scored THEN 0.90 ELSE 0.95 END
+                 ELSE CASE WHEN scored THEN 0.5 ELSE 0.8 END END;
+
+-- The rerank by a model: most of what it says of the text, from 0 to 1, and the rest of the score before. A text of which it says nothing, NULL or not a
+-- number, keeps a share of its score. lexical_score is NULL where no word hit.
+CREATE OR REPLACE MACRO rerank_blend(score, model_score, lexical_score, model_share := 0.6, unscored_share := 0.8) AS
+    CASE WHEN isfinite(model_score)
+         THEN greatest(rerank_floor(score, lexical_score, true), clamp01(model_share * model_score + (1 - model_share) * score))
+         ELSE greatest(rerank_floor(score, lexical_score, false), clamp01(unscored_share * score)) END;
 
 -- The cosine of a document of which that of the best passage is known, or NULL: the passage speaks for it where its share is more than the whole's.
 CREATE OR REPLACE MACRO passage_cosine(whole, best, share) AS
@@ -69,8 +85,8 @@ CREATE OR REPLACE MACRO elaboration(characters, long_turn) AS
     CASE WHEN long_turn > 0 THEN 1 - shortness(characters, long_turn) ELSE 1 END;
 
 -- The greatest sum that the signals of a turn can have; the parts of a reply and of what is answered come from the relevance of the turn beside.
-CREATE OR REPLACE MACRO most_of(vector, lexical, date, speaker, reply, answered, tells, wish) AS
-    greatest((vector + lexical) * (1 + reply + answered) + date + speaker + tells + wish, 1e-9);
+CREATE OR REPLACE MACRO most_of(vector, lexical, date, speaker, reply, answered, tells, wish, relation := 0, verbatim := 0, fresh := 0) AS
+    greatest((vector + lexical) * (1 + reply + answered + relation) + date + speaker + tells + wish + verbatim + fresh, 1e-9);
 
 -- Boosts --------------------------------------------------------------------------------------------------------------
 
@@ -78,6 +94,10 @@ CREATE OR REPLACE MACRO most_of(vector, lexical, date, speaker, reply, answered,
 CREATE OR REPLACE MACRO recency_boost(score, age, e_fold, weight) AS
     CASE WHEN e_fold <= 0 OR weight = 0 THEN score
          ELSE clamp01(score + exp(-greatest(age, 0) / e_fold) * weight) END;
+
+-- How new a memory is, and how important: e^(-0.1 · days), half of it whatever the importance. A date in the future counts as now.
+CREATE OR REPLACE MACRO newness(age, importance) AS
+    exp(-0.1 * greatest(age, 0)) * (0.5 + 0.5 * importance);
 
 CREATE OR REPLACE MACRO importance_weight(score, importance) AS
     clamp01(score * (0.7 + 0.3 * coalesce(importance, 0.7)));

@@ -6,7 +6,7 @@ CREATE TYPE weights AS STRUCT(
     k1              DOUBLE,   -- BM25: how soon repetition of a word stops counting
     b               DOUBLE,   -- BM25: how much long documents are held back, 0 to 1
     counted         VARCHAR,  -- where rarity and the average length are counted: 'kind': in all documents of a kind; 'asked': in those asked
-    normalise       VARCHAR,  -- 'absolute': each score by its own formula; 'maximum': by the best of the query
+    normalise       VARCHAR,  -- 'absolute': each score by its own formula; 'maximum': by the best of the query; 'plain': the cosine and raw / (1 + raw); 'rank': by the place in each channel
     vector          DOUBLE,   -- share of the vector channel in the fused score
     passage         DOUBLE,   -- share of the best passage in the cosine of a long document, 0 is off
     lexical         DOUBLE,   -- share of the lexical channel in the fused score
@@ -23,6 +23,9 @@ CREATE TYPE weights AS STRUCT(
     tells           DOUBLE,   -- share of how much it tells of the one who says it, 0 is off
     wish            DOUBLE,   -- share of what states a lasting wish, where the question asks for help; 0 is off
     question        DOUBLE,   -- taken off what ends with a question, 0 is off
+    verbatim        DOUBLE,   -- share of saying the question word for word, in any case of letters; 0 is off
+    relation        DOUBLE,   -- share of the relevance of a memory that it is related to; 0 is off
+    fresh           DOUBLE,   -- share of being a new and important memory; 0 is off
     related         DOUBLE,   -- what a word related to one of the question adds to its frequency, times the square of their cosine; 0 is off
     chance          DOUBLE,   -- floor of the cosine of what has no word of the question, in what random text reaches with the model, 0 is off
     min_score       DOUBLE,   -- floor of the fused score, 0 is off

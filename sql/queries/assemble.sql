@@ -20,13 +20,13 @@ WHERE conversation_id = $conversation_id AND position IN (SELECT unnest($positio
 
 -- name: assemble_messages
 -- What messages say, from one seq to another.
-SELECT id, seq, caller_key, role, speaker, text, caption, said_at, withheld, source_kind, fallback
+SELECT id, seq, role, speaker, text, caption, said_at, withheld, fallback
 FROM messages
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to;
 
 -- name: assemble_messages_at
 -- What some messages say; from and to are the first and the last of them.
-SELECT id, seq, caller_key, role, speaker, text, caption, said_at, withheld, source_kind, fallback
+SELECT id, seq, role, speaker, text, caption, said_at, withheld, fallback
 FROM messages
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND seq IN (SELECT unnest($positions::INTEGER[]));
 

@@ -1,9 +1,9 @@
 -- What contexts are built from. Few and plain statements, as for assemble: each is planned anew in a new connection, and sorting is done in Go.
 
 -- name: build_messages
--- Messages of a conversation from one seq to another that no record says are gone from it, in no order.
-SELECT id, doc_no, conversation_id, seq, caller_key, session, role, speaker, text, caption, said_at, recorded_at, session_no, place,
-    tokens, set_aside, set_aside_at, reply_to, source_kind, withheld, fallback, usage::VARCHAR AS usage, actions
+-- Messages of a conversation from one seq to another that are not set aside, in no order, as message_list has them; what no context needs is not read.
+SELECT id, 0 AS doc_no, conversation_id, seq, caller_key, NULL AS session, role, speaker, text, caption, said_at, said_at AS recorded_at, 0 AS session_no, 0 AS place,
+    tokens, set_aside, NULL AS set_aside_at, reply_to, source_kind, withheld, fallback, NULL AS usage, actions
 FROM messages
 WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND set_aside IS NULL;
 
@@ -22,12 +22,7 @@ WHERE conversation_id = $conversation_id AND seq > $from AND seq < $to AND set_a
 
 -- name: build_summary
 -- The newest summary of a context, up to a seq.
-SELECT s.id, s.text, s.first_seq, s.last_seq
-FROM context_items AS i
-JOIN summaries AS s ON s.id = i.ref
-WHERE i.conversation_id = $conversation_id AND i.kind = 'summary' AND i.position <= $until
-ORDER BY i.position DESC
-LIMIT 1;
+SELECT coalesce(arg_max(ref, position), '') FROM context_items WHERE conversation_id = $conversation_id AND kind = 'summary' AND position <= $until;
 
 -- name: build_summary_of
 -- A summary by its id.

@@ -136,6 +136,7 @@ DROP TABLE rebuilt_postings;
 -- name: index_last
 -- The highest number of a document that the rows name.
 SELECT greatest(coalesce((SELECT max(doc_no) FROM memories), 0), coalesce((SELECT max(doc_no) FROM messages), 0), coalesce((SELECT max(doc_no) FROM summaries), 0),
+    coalesce((SELECT max(doc_no) FROM notes), 0),
     coalesce((SELECT max(doc_no) FROM memory_versions), 0));
 
 -- name: documents_live
@@ -150,6 +151,9 @@ UPDATE documents SET live = false, length = 0 WHERE doc_no = ANY ($doc_nos::INTE
 
 -- name: documents_purge
 UPDATE documents SET speaker = NULL, characters = 0, asks = false, ends_asking = false, tells = 0, wishes = false WHERE doc_no = ANY ($doc_nos::INTEGER[]);
+
+-- name: documents_delete
+DELETE FROM documents WHERE doc_no = ANY ($doc_nos::INTEGER[]);
 
 -- name: documents_of_conversation
 SELECT doc_no, kind, owner_id FROM documents WHERE conversation_id = $conversation_id;

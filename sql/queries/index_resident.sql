@@ -5,7 +5,7 @@ SELECT (SELECT count(*) FROM documents WHERE live), (SELECT count(*) FROM postin
 
 -- name: resident_documents
 -- What takes part in recall, and whether its owner is passed over.
-SELECT d.doc_no, d.kind::VARCHAR, d.scope, d.conversation_id, d.category, d.tier, d.speaker, d.role, d.session_no, d.place, epoch_us(d.created_at),
+SELECT d.doc_no, d.kind::VARCHAR, d.scope, d.conversation_id, d.category, d.tier, d.speaker, d.role, d.source_kind, d.session_no, d.place, epoch_us(d.created_at),
     epoch_us(d.valid_from), epoch_us(d.invalidated_at), d.length, d.tells, coalesce(d.wishes, false), d.asks, d.ends_asking, coalesce(set_apart(m.state, m.layer), false) AS hidden,
     d.characters, d.noise, epoch_us(m.valid_until), m.importance, m.confidence, m.access_count, epoch_us(m.last_accessed_at), m.temporal_type, m.trust
 FROM documents AS d

@@ -1,9 +1,9 @@
 -- Searching conversations. What is asked stands in temporary tables of the connection, so that the long statement has no parameters and is
--- planned once. kinds are those of conversations; of memories scopes decides, in which * is no restriction.
+-- planned once. kinds are those of conversations; of memories and notes scopes decide, in which * is no restriction.
 
 -- name: grep_tables
 CREATE OR REPLACE TEMP TABLE grep_asked (
-    everywhere BOOLEAN, conversations VARCHAR[], kinds VARCHAR[], memories BOOLEAN, scopes VARCHAR[], roles VARCHAR[], speakers VARCHAR[], asked_at TIMESTAMP, since TIMESTAMP,
+    everywhere BOOLEAN, conversations VARCHAR[], kinds VARCHAR[], memories BOOLEAN, notes BOOLEAN, scopes VARCHAR[], roles VARCHAR[], speakers VARCHAR[], source_kinds VARCHAR[], not_source_kinds VARCHAR[], asked_at TIMESTAMP, since TIMESTAMP,
     until TIMESTAMP, must BIGINT, most BIGINT, newest BOOLEAN);
 -- A word of the pattern has a number, which is its bit in a mask. It may be the year, the month or the day of a date: each message is
 -- indexed with its own, which it does not say.
@@ -33,11 +33,11 @@ WITH asked AS MATERIALIZED (
 eligible AS MATERIALIZED (
     SELECT d.doc_no, d.kind, d.length, d.created_at
     FROM (
-        SELECT doc_no, kind, length, created_at, live, role, speaker
+        SELECT doc_no, kind, length, created_at, live, role, speaker, source_kind
         FROM documents
         SEMI JOIN (SELECT unnest(conversations) AS conversation_id FROM temp.main.grep_asked WHERE NOT everywhere) AS c USING (conversation_id)
         UNION ALL
-        SELECT doc_no, kind, length, created_at, live, role, speaker
+        SELECT doc_no, kind, length, created_at, live, role, speaker, source_kind
         FROM documents
         SEMI JOIN (FROM temp.main.grep_asked WHERE everywhere) ON true
     ) AS d
@@ -46,6 +46,7 @@ eligible AS MATERIALIZED (
     WHERE d.live AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
       AND (list_contains(q.roles, '*') OR list_contains(q.roles, d.role))
       AND (list_contains(q.speakers, '*') OR list_contains(q.speakers, lower(d.speaker)))
+      AND (list_contains(q.source_kinds, '*') OR list_contains(q.source_kinds, d.source_kind)) AND NOT coalesce(list_contains(q.not_source_kinds, d.source_kind), false)
     UNION ALL
     SELECT d.doc_no, d.kind, d.length, d.created_at
     FROM (FROM documents SEMI JOIN (FROM temp.main.grep_asked WHERE memories) ON true) AS d
@@ -53,6 +54,13 @@ eligible AS MATERIALIZED (
     WHERE d.live AND d.kind = 'memory'::document_kind
       AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
       AND (d.valid_from <= q.asked_at OR d.valid_from <= d.created_at) AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
+      AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE
+    UNION ALL
+    SELECT d.doc_no, d.kind, d.length, d.created_at
+    FROM (FROM documents SEMI JOIN (FROM temp.main.grep_asked WHERE notes) ON true) AS d
+    CROSS JOIN temp.main.grep_asked AS q
+    WHERE d.live AND d.kind = 'note'::document_kind
+      AND (list_contains(q.scopes, '*') OR list_contains(q.scopes, d.scope))
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE
 ),
 posted AS MATERIALIZED (
@@ -107,6 +115,8 @@ FROM (
     (FROM matching WHERE kind = 'summary'::document_kind ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
     UNION ALL
     (FROM matching WHERE kind = 'memory'::document_kind ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
+    UNION ALL
+    (FROM matching WHERE kind = 'note'::document_kind ORDER BY worth DESC, doc_no DESC LIMIT (SELECT most FROM temp.main.grep_asked))
 )
 ORDER BY worth DESC, doc_no DESC;
 
@@ -117,25 +127,30 @@ WITH shown AS MATERIALIZED (
     SELECT doc_no, owner_id FROM documents WHERE doc_no IN (SELECT doc_no FROM listed())
 ),
 said AS MATERIALIZED (
-    SELECT d.doc_no, m.id, m.conversation_id, m.seq, m.role, m.speaker, m.text, m.caption, m.said_at, m.set_aside
+    SELECT d.doc_no, m.id, m.conversation_id, m.seq, m.role, m.speaker, m.text, m.caption, m.said_at, m.set_aside, m.source_kind
     FROM shown AS d
     JOIN messages AS m ON m.id = d.owner_id
 )
-SELECT m.doc_no, [m.text, coalesce(m.caption, '')], m.id, m.conversation_id, m.seq, m.role, m.speaker, m.said_at, m.set_aside, s.id
+SELECT m.doc_no, [m.text, coalesce(m.caption, '')], m.id, m.conversation_id, m.seq, m.role, m.speaker, m.said_at, m.set_aside, s.id, m.source_kind, NULL, NULL
 FROM said AS m
 LEFT JOIN summaries AS s ON s.depth = 0 AND s.conversation_id = m.conversation_id AND m.seq BETWEEN s.first_seq AND s.last_seq
 UNION ALL
-SELECT d.doc_no, [s.text], s.id, s.conversation_id, s.first_seq, s.kind, NULL, s.latest_at, NULL, NULL
+SELECT d.doc_no, [s.text], s.id, s.conversation_id, s.first_seq, s.kind, NULL, s.latest_at, NULL, NULL, NULL, NULL, NULL
 FROM shown AS d
 JOIN summaries AS s ON s.id = d.owner_id
 UNION ALL
 SELECT d.doc_no, [m.text, coalesce(m.l0_abstract, ''), coalesce(m.l1_overview, ''), coalesce(m.l2_content, '')], m.id, NULL, NULL, m.category, NULL,
-    m.created_at, NULL, NULL
+    m.created_at, NULL, NULL, NULL, NULL, NULL
 FROM shown AS d
 JOIN memories AS m ON m.id = d.owner_id
 UNION ALL
+SELECT d.doc_no, [n.text], n.id, NULL, NULL, f.path, NULL, f.modified_at, NULL, NULL, NULL, n.first_line, n.last_line
+FROM shown AS d
+JOIN notes AS n USING (doc_no)
+JOIN note_files AS f ON f.id = n.file_id
+UNION ALL
 SELECT m.doc_no, [coalesce(p.text, ''), coalesce(p.tool, ''), coalesce(p.input, ''), coalesce(p.output, ''), coalesce(p.file_name, '')],
-    NULL, NULL, p.ordinal, p.type, NULL, NULL, NULL, NULL
+    NULL, NULL, p.ordinal, p.type, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM said AS m
 JOIN parts AS p ON p.conversation_id = m.conversation_id AND p.seq = m.seq
 WHERE p.kind IN ('tool'::part_kind, 'file'::part_kind);
@@ -152,6 +167,8 @@ WITH aside AS MATERIALIZED (
       AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
       AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], role))
       AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(speaker)))
+      AND (list_contains($source_kinds::VARCHAR[], '*') OR list_contains($source_kinds::VARCHAR[], coalesce(source_kind, 'talk')))
+      AND NOT list_contains($not_source_kinds::VARCHAR[], coalesce(source_kind, 'talk'))
 )
 SELECT a.doc_no, a.said_at, concat_ws(chr(10), a.said, p.given)
 FROM aside AS a
@@ -186,6 +203,8 @@ WHERE doc_no BETWEEN $from AND $to AND conversation_id = ANY ($conversations::VA
   AND said_at >= $since::TIMESTAMP AND said_at < $until::TIMESTAMP
   AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], role))
   AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(speaker)))
+  AND (list_contains($source_kinds::VARCHAR[], '*') OR list_contains($source_kinds::VARCHAR[], coalesce(source_kind, 'talk')))
+  AND NOT list_contains($not_source_kinds::VARCHAR[], coalesce(source_kind, 'talk'))
   AND set_aside IS DISTINCT FROM 'retracted' AND (regexp_matches(text, $pattern) OR regexp_matches(caption, $pattern))
 ORDER BY said_at DESC, doc_no DESC
 LIMIT $limit OFFSET $skip;
@@ -199,6 +218,8 @@ WHERE m.doc_no BETWEEN $from AND $to AND m.conversation_id = ANY ($conversations
   AND m.said_at >= $since::TIMESTAMP AND m.said_at < $until::TIMESTAMP
   AND (list_contains($roles::VARCHAR[], '*') OR list_contains($roles::VARCHAR[], m.role))
   AND (list_contains($speakers::VARCHAR[], '*') OR list_contains($speakers::VARCHAR[], lower(m.speaker)))
+  AND (list_contains($source_kinds::VARCHAR[], '*') OR list_contains($source_kinds::VARCHAR[], coalesce(m.source_kind, 'talk')))
+  AND NOT list_contains($not_source_kinds::VARCHAR[], coalesce(m.source_kind, 'talk'))
   AND m.set_aside IS DISTINCT FROM 'retracted' AND p.kind IN ('tool'::part_kind, 'file'::part_kind)
   AND (regexp_matches(p.tool, $pattern) OR regexp_matches(p.input, $pattern) OR regexp_matches(p.output, $pattern) OR regexp_matches(p.file_name, $pattern)
     OR regexp_matches(p.text, $pattern))
@@ -224,4 +245,14 @@ WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])) AND retir
   AND (regexp_matches(text, $pattern) OR regexp_matches(l0_abstract, $pattern) OR regexp_matches(l1_overview, $pattern)
     OR regexp_matches(l2_content, $pattern))
 ORDER BY created_at DESC, doc_no DESC
+LIMIT $limit OFFSET $skip;
+
+-- name: grep_notes
+-- The newest notes whose text matches a regular expression.
+SELECT n.doc_no, f.modified_at
+FROM notes AS n
+JOIN note_files AS f ON f.id = n.file_id
+WHERE ($scopes::VARCHAR[] IS NULL OR f.scope = ANY ($scopes::VARCHAR[])) AND f.modified_at >= $since::TIMESTAMP AND f.modified_at < $until::TIMESTAMP
+  AND regexp_matches(n.text, $pattern)
+ORDER BY f.modified_at DESC, n.doc_no DESC
 LIMIT $limit OFFSET $skip;

@@ -2,7 +2,7 @@
 -- One memory, forgotten or not, with its relations.
 SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
                      history::VARCHAR AS history, extra::VARCHAR AS extra),
-    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id, 'weight': r.weight} ORDER BY r.position))
      FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
 FROM memories AS m
 WHERE m.id = $id;
@@ -19,7 +19,7 @@ WITH standings AS (
 )
 SELECT s.* EXCLUDE (standing) REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
                      history::VARCHAR AS history, extra::VARCHAR AS extra),
-    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id, 'weight': r.weight} ORDER BY r.position))
      FROM memory_relations AS r WHERE r.memory_id = s.id)::VARCHAR AS relations
 FROM standings AS s
 WHERE ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
@@ -37,7 +37,7 @@ LIMIT $limit OFFSET $offset;
 -- Every memory, in the order it was recorded.
 SELECT m.* REPLACE (support_info::VARCHAR AS support_info, contexts::VARCHAR AS contexts, sources::VARCHAR AS sources,
                      history::VARCHAR AS history, extra::VARCHAR AS extra),
-    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position))
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id, 'weight': r.weight} ORDER BY r.position))
      FROM memory_relations AS r WHERE r.memory_id = m.id)::VARCHAR AS relations
 FROM memories AS m
 WHERE $scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[])
@@ -142,6 +142,21 @@ WHERE supersedes = $id OR superseded_by = $id OR canonical_id = $id;
 
 -- name: relations_to_delete
 DELETE FROM memory_relations WHERE target_id = $id;
+
+-- name: relations_of
+-- The relations of some memories to others that stand, in the scopes that the caller may read, whoever of both says so: from whom to whom, and whether the former says it.
+SELECT r.memory_id, r.target_id, r.type, coalesce(r.weight, 1), true AS says
+FROM memory_relations AS r
+JOIN memories AS m ON m.id = r.target_id
+WHERE r.memory_id = ANY ($ids::VARCHAR[]) AND m.retired_at IS NULL AND ($scopes::VARCHAR[] IS NULL OR m.scope = ANY ($scopes::VARCHAR[]))
+  AND ($types::VARCHAR[] IS NULL OR r.type = ANY ($types::VARCHAR[]))
+UNION ALL
+SELECT r.target_id, r.memory_id, r.type, coalesce(r.weight, 1), false
+FROM memory_relations AS r
+JOIN memories AS m ON m.id = r.memory_id
+WHERE r.target_id = ANY ($ids::VARCHAR[]) AND m.retired_at IS NULL AND ($scopes::VARCHAR[] IS NULL OR m.scope = ANY ($scopes::VARCHAR[]))
+  AND ($types::VARCHAR[] IS NULL OR r.type = ANY ($types::VARCHAR[]))
+ORDER BY 4 DESC, 2, 3, 5 DESC;
 
 -- name: memory_ending
 -- Ids of memories with that ending, in the scopes that the caller may read.

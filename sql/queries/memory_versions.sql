@@ -4,7 +4,7 @@
 -- Keeps a memory as it is, which it was known to be until now. A clock that was set back makes a version that nobody could ask for.
 INSERT INTO memory_versions BY NAME
 SELECT m.*,
-    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position)) FROM memory_relations AS r WHERE r.memory_id = m.id) AS relations,
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id, 'weight': r.weight} ORDER BY r.position)) FROM memory_relations AS r WHERE r.memory_id = m.id) AS relations,
     k.known_from, greatest($at::TIMESTAMP, k.known_from) AS known_until
 FROM memories AS m
 JOIN (
@@ -19,7 +19,7 @@ WHERE m.id = $id;
 -- Keeps memories as they are, as version_keep does one.
 INSERT INTO memory_versions BY NAME
 SELECT m.*,
-    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id} ORDER BY r.position)) FROM memory_relations AS r WHERE r.memory_id = m.id) AS relations,
+    (SELECT to_json(list({'type': r.type, 'target_id': r.target_id, 'weight': r.weight} ORDER BY r.position)) FROM memory_relations AS r WHERE r.memory_id = m.id) AS relations,
     k.known_from, greatest($at::TIMESTAMP, k.known_from) AS known_until
 FROM memories AS m
 JOIN (
@@ -59,7 +59,7 @@ UPDATE memory_versions SET
     supersedes = CASE WHEN supersedes = $id THEN NULL ELSE supersedes END,
     superseded_by = CASE WHEN superseded_by = $id THEN NULL ELSE superseded_by END,
     canonical_id = CASE WHEN canonical_id = $id THEN NULL ELSE canonical_id END,
-    relations = to_json(list_filter(relations::STRUCT("type" VARCHAR, target_id VARCHAR)[], lambda r: r.target_id <> $id))
+    relations = to_json(list_filter(json_transform(relations, '[{"type": "VARCHAR", "target_id": "VARCHAR", "weight": "DOUBLE"}]'), lambda r: r.target_id <> $id))
 WHERE supersedes = $id OR superseded_by = $id OR canonical_id = $id OR contains(relations::VARCHAR, $id);
 
 -- name: memory_past_documents
@@ -170,9 +170,9 @@ CREATE TEMP TABLE temp.main.memories AS SELECT * EXCLUDE (relations, known_from,
 CREATE TEMP TABLE temp.main.memory_relations AS
 SELECT r.* FROM mallard.main.memory_relations AS r WHERE r.memory_id IN (SELECT id FROM then_known WHERE known_until = TIMESTAMP '9999-12-31')
 UNION ALL
-SELECT id, (position - 1)::INTEGER, related[position].type, related[position].target_id
+SELECT id, (position - 1)::INTEGER, related[position].type, related[position].target_id, related[position].weight
 FROM (
-    SELECT id, relations::STRUCT("type" VARCHAR, target_id VARCHAR)[] AS related, unnest(range(1, len(related) + 1)) AS position
+    SELECT id, json_transform(relations, '[{"type": "VARCHAR", "target_id": "VARCHAR", "weight": "DOUBLE"}]') AS related, unnest(range(1, len(related) + 1)) AS position
     FROM then_known
     WHERE known_until < TIMESTAMP '9999-12-31' AND relations IS NOT NULL
 );

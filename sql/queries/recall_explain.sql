@@ -9,7 +9,7 @@ CREATE OR REPLACE TEMP TABLE word_hits (
 CREATE OR REPLACE TEMP TABLE meant (doc_no INTEGER, cosine DOUBLE);
 CREATE OR REPLACE TEMP TABLE explained (
     doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
-    reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, wish DOUBLE, asks DOUBLE, fused DOUBLE);
+    reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, wish DOUBLE, asks DOUBLE, relation_score DOUBLE, verbatim DOUBLE, fresh_score DOUBLE, fused DOUBLE);
 
 -- name: explain_clear
 DROP TABLE temp.main.sifted;
@@ -31,11 +31,12 @@ LIMIT 6;
 
 -- name: explain_find_now
 -- The same in the present, whatever stands in the place of documents.
-SELECT d.owner_id, d.kind::VARCHAR AS kind, coalesce(m.text, g.text, s.text) AS text
+SELECT d.owner_id, d.kind::VARCHAR AS kind, coalesce(m.text, g.text, s.text, n.text) AS text
 FROM mallard.main.documents AS d
 LEFT JOIN mallard.main.memories AS m ON m.id = d.owner_id
 LEFT JOIN mallard.main.messages AS g ON g.id = d.owner_id
 LEFT JOIN mallard.main.summaries AS s ON s.id = d.owner_id
+LEFT JOIN mallard.main.notes AS n USING (doc_no)
 WHERE (d.owner_id = $id OR length($id) >= $shortest::INTEGER AND ends_with(d.owner_id, $id))
   AND ($scopes::VARCHAR[] IS NULL OR list_contains($scopes::VARCHAR[], d.scope))
 ORDER BY d.owner_id <> $id, d.owner_id
@@ -54,6 +55,7 @@ FROM (
         CASE WHEN NOT list_has_any(q.tiers, ['*', d.tier]) THEN 'tier' END,
         CASE WHEN NOT list_has_any(q.roles, ['*', d.role]) THEN 'role' END,
         CASE WHEN NOT list_has_any(q.speakers, ['*', lower(d.speaker)]) THEN 'speaker' END,
+        CASE WHEN NOT list_has_any(q.source_kinds, ['*', d.source_kind]) OR list_has_any(q.not_source_kinds, [d.source_kind]) THEN 'source_kind' END,
         CASE WHEN d.created_at < q.since OR d.created_at >= q.until THEN 'time' END,
         CASE WHEN NOT q.apart AND d.doc_no IN (SELECT doc_no FROM memories WHERE set_apart(state, layer)) THEN 'state' END,
         CASE WHEN NOT d.live THEN 'forgotten' END,
@@ -102,7 +104,8 @@ CROSS JOIN temp.main.weighing AS w;
 INSERT INTO temp.main.explained
 SELECT unnest($doc_nos::INTEGER[]), nullif(unnest($vector::DOUBLE[]), 'nan'), nullif(unnest($lexical::DOUBLE[]), 'nan'),
     nullif(unnest($date::DOUBLE[]), 'nan'), nullif(unnest($speaker::DOUBLE[]), 'nan'),
-    nullif(unnest($reply::DOUBLE[]), 'nan'), nullif(unnest($answered::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($wish::DOUBLE[]), unnest($asks::DOUBLE[]), unnest($fused::DOUBLE[]);
+    nullif(unnest($reply::DOUBLE[]), 'nan'), nullif(unnest($answered::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($wish::DOUBLE[]), unnest($asks::DOUBLE[]),
+    nullif(unnest($relation::DOUBLE[]), 'nan'), unnest($verbatim::DOUBLE[]), nullif(unnest($fresh::DOUBLE[]), 'nan'), unnest($fused::DOUBLE[]);
 
 -- name: explain_question
 -- How many of the documents asked have each word of the question, and its rarity as a share of the greatest there can be.
@@ -190,7 +193,8 @@ GROUP BY conversation_id;
 -- document add up to its fused score. fuse may take the words alone, near-exact ones above all; cap is what the bounds 0 and 1 change.
 WITH asked AS MATERIALIZED (
     SELECT w.*, a.v <> [] AS by_meaning, a.by_words,
-        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.date, w.speaker, w.reply, w.answered, w.tells, w.wish) ELSE 1 END AS most,
+        CASE w.normalise WHEN 'maximum' THEN most_of(w.vector, w.lexical, w.date, w.speaker, w.reply, w.answered, w.tells, w.wish,
+            relation := w.relation, verbatim := w.verbatim, fresh := w.fresh) ELSE 1 END AS most,
         CASE w.normalise WHEN 'maximum' THEN w.vector + w.lexical ELSE 1 END AS relevance
     FROM temp.main.weighing AS w
     CROSS JOIN temp.main.asked_vector AS a
@@ -206,11 +210,13 @@ weighted AS (
         CASE WHEN q.normalise = 'maximum' THEN q.vector
              WHEN NOT q.by_meaning THEN 0
              WHEN NOT q.by_words THEN 1
+             WHEN q.normalise IN ('plain', 'rank') THEN q.vector
              WHEN j.vector_score IS NULL OR j.fusion > j.both THEN 0
              ELSE q.vector END AS vector_weight,
         CASE WHEN q.normalise = 'maximum' THEN q.lexical
              WHEN NOT q.by_meaning THEN 1
              WHEN NOT q.by_words THEN 0
+             WHEN q.normalise IN ('plain', 'rank') THEN q.lexical
              WHEN j.vector_score IS NULL THEN 1
              WHEN j.fusion > j.both THEN j.fusion / j.lexical_score
              ELSE q.lexical END AS lexical_weight
@@ -227,13 +233,16 @@ signals AS MATERIALIZED (
         {n: 6, name: 'answered', value: j.answered_score / nullif(q.relevance, 0), weight: q.answered * q.relevance / q.most},
         {n: 7, name: 'tells', value: j.tells, weight: q.tells / q.most},
         {n: 8, name: 'wish', value: j.wish, weight: q.wish / q.most},
-        {n: 9, name: 'question', value: j.asks, weight: -q.question / q.most}], recursive := true)
+        {n: 9, name: 'question', value: j.asks, weight: -q.question / q.most},
+        {n: 10, name: 'relation', value: j.relation_score / nullif(q.relevance, 0), weight: q.relation * q.relevance / q.most},
+        {n: 11, name: 'verbatim', value: j.verbatim, weight: q.verbatim / q.most},
+        {n: 12, name: 'fresh', value: j.fresh_score, weight: q.fresh / q.most}], recursive := true)
     FROM weighted AS j
     CROSS JOIN asked AS q
 )
 SELECT doc_no, n, name, value, weight, coalesce(value, 0) * weight AS points FROM signals WHERE weight <> 0 OR n <= 2
 UNION ALL
-SELECT doc_no, 10, 'cap', NULL, 0, any_value(fused) - sum(coalesce(value, 0) * weight) AS points FROM signals GROUP BY doc_no HAVING abs(points) > 1e-6
+SELECT doc_no, 13, 'cap', NULL, 0, any_value(fused) - sum(coalesce(value, 0) * weight) AS points FROM signals GROUP BY doc_no HAVING abs(points) > 1e-6
 ORDER BY doc_no, n;
 
 -- name: explain_alike

@@ -27,6 +27,7 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
       AND (list_contains(q.roles, '*') OR list_contains(q.roles, d.role))
       AND (list_contains(q.speakers, '*') OR list_contains(q.speakers, lower(d.speaker)))
+      AND (list_contains(q.source_kinds, '*') OR list_contains(q.source_kinds, d.source_kind)) AND NOT coalesce(list_contains(q.not_source_kinds, d.source_kind), false)
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
       AND CASE d.kind WHEN 'memory'::document_kind
               THEN d.valid_from <= CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
@@ -107,6 +108,7 @@ eligible AS MATERIALIZED (
       AND (list_contains(q.tiers, '*') OR list_contains(q.tiers, d.tier))
       AND (list_contains(q.roles, '*') OR list_contains(q.roles, d.role))
       AND (list_contains(q.speakers, '*') OR list_contains(q.speakers, lower(d.speaker)))
+      AND (list_contains(q.source_kinds, '*') OR list_contains(q.source_kinds, d.source_kind)) AND NOT coalesce(list_contains(q.not_source_kinds, d.source_kind), false)
       AND (d.created_at >= q.since AND d.created_at < q.until) IS TRUE  -- as one condition: two would become a join by ranges
       AND CASE d.kind WHEN 'memory'::document_kind
               THEN d.valid_from <= CASE WHEN d.valid_from <= d.created_at THEN q.said_by ELSE q.asked_at END AND (d.invalidated_at IS NULL OR d.invalidated_at > q.asked_at)
@@ -171,7 +173,7 @@ cosines AS MATERIALIZED (
     CROSS JOIN temp.main.weighing AS w
 ),
 
--- The pool: the best of each channel, the newest wishes where the question asks for help, or everybody where they are few enough.
+-- The pool: the best of each channel, the newest wishes where the question asks for help, the newest of those that are candidates besides, or everybody where they are few enough.
 pool AS (
     SELECT doc_no
     FROM (SELECT h.doc_no, sum(bm25(h.idf, h.tf, h.length, h.average_length, w.k1, w.b)) AS raw
@@ -186,6 +188,11 @@ pool AS (
     UNION ALL
     SELECT doc_no
     FROM (SELECT e.doc_no FROM eligible AS e CROSS JOIN temp.main.weighing AS w WHERE e.wishes AND w.wish > 0 ORDER BY e.doc_no DESC LIMIT 2000)
+    CROSS JOIN temp.main.asking AS q
+    QUALIFY row_number() OVER (ORDER BY doc_no DESC) <= q.pool
+    UNION ALL
+    SELECT doc_no
+    FROM (SELECT e.doc_no FROM eligible AS e SEMI JOIN temp.main.besides AS b USING (doc_no) ORDER BY e.doc_no DESC LIMIT 2000)
     CROSS JOIN temp.main.asking AS q
     QUALIFY row_number() OVER (ORDER BY doc_no DESC) <= q.pool
     UNION ALL

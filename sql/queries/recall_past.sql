@@ -21,6 +21,8 @@ JOIN (
     SELECT doc_no FROM messages WHERE recorded_at <= TIMESTAMP '{known_at}'
     UNION ALL
     SELECT doc_no FROM summaries WHERE created_at <= TIMESTAMP '{known_at}'
+    UNION ALL
+    SELECT n.doc_no FROM notes AS n JOIN note_files AS f ON f.id = n.file_id WHERE f.indexed_at <= TIMESTAMP '{known_at}'
 ) AS said USING (doc_no)
 WHERE d.live AND d.kind <> 'memory'::document_kind;
 CREATE TEMP VIEW temp.main.postings AS FROM mallard.main.postings UNION ALL FROM mallard.main.past_postings;

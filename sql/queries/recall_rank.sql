@@ -15,10 +15,21 @@ SET VARIABLE weights = '{weights}'::JSON::weights;
 -- useless, but joins and orders in vain.
 WITH signals AS (
     SELECT o.* REPLACE (CASE WHEN o.role = 'assistant' THEN o.tells * shortness(o.characters, weight('long_turn')) ELSE o.tells END AS tells),
-        CASE WHEN weight('normalise') = 'maximum' THEN greatest(o.near_cosine, 0) / nullif(o.best_cosine, 0)
+        -- if scored
+        CASE weight('normalise') WHEN 'maximum' THEN greatest(o.near_cosine, 0) / nullif(o.best_cosine, 0)
+             WHEN 'plain' THEN greatest(o.near_cosine, 0)
              ELSE vector_score(o.near_cosine) END AS vector_score,
         CASE WHEN weight('normalise') = 'maximum' THEN o.raw / nullif(o.best_raw, 0)
-             WHEN o.raw IS NOT NULL THEN lexical_score(o.raw) END AS lexical_score,
+             WHEN o.raw IS NULL THEN NULL
+             WHEN weight('normalise') = 'plain' THEN o.raw / (1 + o.raw)
+             ELSE lexical_score(o.raw) END AS lexical_score,
+        -- end if
+        -- if ranked
+        CASE WHEN o.near_cosine IS NOT NULL THEN rank_score(rank() OVER (ORDER BY round(o.near_cosine, 6) DESC NULLS LAST)) END AS vector_score,
+        CASE WHEN o.raw IS NOT NULL THEN rank_score(rank() OVER (ORDER BY round(o.raw, 9) DESC NULLS LAST)) END AS lexical_score,
+        -- end if
+        CASE WHEN o.kind = 'memory' THEN newness(days_between(o.created_at, o.asked_at), o.importance) END AS fresh_score,  -- if fresh
+        CASE WHEN o.kind = 'memory' THEN rank_score(rank() OVER (ORDER BY newness(days_between(o.created_at, o.asked_at), o.importance) DESC NULLS LAST)) END AS fresh_score,  -- if fresh_ranked
         -- if date
         list_max(list_transform(list_zip(a.froms, a.untils), lambda period:
             date_fit(coalesce(o.valid_from, o.created_at), period[1], period[2], weight('date_days')))) AS date_score,
@@ -54,6 +65,8 @@ relevant AS (
         CASE
             WHEN weight('normalise') = 'maximum' THEN coalesce(vector_score, 0) * weight('vector') + coalesce(lexical_score, 0) * weight('lexical')
             WHEN NOT by_words THEN vector_score
+            WHEN weight('normalise') IN ('plain', 'rank') AND best_cosine IS NULL THEN lexical_score
+            WHEN weight('normalise') IN ('plain', 'rank') THEN coalesce(vector_score, 0) * weight('vector') + coalesce(lexical_score, 0) * weight('lexical')
             ELSE fuse(vector_score, lexical_score, weight('vector'), weight('lexical'), exact_from := weight('exact_from'), exact_share := weight('exact_share'))
         END AS relevance,
         by_chance(raw, cosine, near_cosine, chance)
@@ -67,15 +80,23 @@ fused AS (
     SELECT r.*,
         p.relevance * shortness(r.characters, weight('long_turn')) AS reply_score,  -- if reply
         n.relevance AS answered_score,  -- if answered
-        round(clamp01((r.relevance
+        l.relation AS relation_score,  -- if relation
+        CASE WHEN l.relation IS NOT NULL THEN rank_score(rank() OVER (ORDER BY l.relation DESC NULLS LAST)) END AS relation_score,  -- if relation_ranked
+        round(greatest(0.0, least(CASE weight('normalise') WHEN 'plain' THEN 10.0 ELSE 1.0 END, (coalesce(r.relevance, 0)
                 + coalesce(r.date_score, 0) * weight('date')  -- if date
                 + coalesce(r.speaker_score, 0) * weight('speaker')  -- if speaker
                 + coalesce(reply_score, 0) * weight('reply')  -- if reply
                 + coalesce(answered_score, 0) * weight('answered')  -- if answered
+                + coalesce(relation_score, 0) * weight('relation')  -- if relation
+                + coalesce(relation_score, 0) * weight('relation')  -- if relation_ranked
+                + coalesce(r.fresh_score, 0) * weight('fresh')  -- if fresh
+                + coalesce(r.fresh_score, 0) * weight('fresh')  -- if fresh_ranked
+                + r.verbatim::INTEGER * weight('verbatim')  -- if verbatim
                 + r.tells * weight('tells')
                 + r.wishes::INTEGER * weight('wish')
                 - r.ends_asking::INTEGER * weight('question'))
-            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells'), weight('wish')) ELSE 1 END), 12) AS fused
+            / CASE weight('normalise') WHEN 'maximum' THEN most_of(weight('vector'), weight('lexical'), weight('date'), weight('speaker'), weight('reply'), weight('answered'), weight('tells'), weight('wish'),
+                    relation := weight('relation'), verbatim := weight('verbatim'), fresh := weight('fresh')) ELSE 1 END)), 12) AS fused
     FROM relevant AS r
     LEFT JOIN (SELECT session_no, place + 1 AS place, relevance FROM relevant WHERE asks) AS p USING (session_no, place)  -- if reply
     -- if answered
@@ -84,6 +105,14 @@ fused AS (
         FROM relevant
         WHERE role = 'assistant'
     ) AS n USING (session_no, place, role)
+    -- end if
+    -- if relating
+    LEFT JOIN (
+        SELECT e.doc_no, max(e.weight * CASE WHEN e.named THEN weight('vector') + weight('lexical') ELSE s.relevance END) AS relation
+        FROM relating() AS e
+        LEFT JOIN relevant AS s ON s.doc_no = e.source
+        GROUP BY e.doc_no
+    ) AS l USING (doc_no)
     -- end if
 ),
 placed AS (
@@ -128,6 +157,10 @@ SELECT doc_no, tells, vector_score, lexical_score,
     speaker_score,  -- if speaker
     reply_score,  -- if reply
     answered_score,  -- if answered
+    relation_score,  -- if relation
+    relation_score,  -- if relation_ranked
+    fresh_score,  -- if fresh
+    fresh_score,  -- if fresh_ranked
     fused, reranked, recency, importance_weighted, trusted, length_normed, composite, decayed,
     coalesce(dropped_early,
         CASE WHEN decayed < weight('hard_min_score') THEN 'hard_min_score'
@@ -161,7 +194,7 @@ LEFT JOIN (SELECT place, list(before ORDER BY before) AS near FROM alike() GROUP
 -- name: recall_memories
 -- What is shown of memories.
 SELECT d.doc_no, m.id, d.kind::VARCHAR AS kind, m.scope, m.category, m.tier, NULL AS conversation_id, m.created_at,
-    m.text, m.l0_abstract, m.l1_overview, m.l2_content, m.source_session AS session, NULL AS speaker, NULL AS role, NULL AS seq, NULL AS caption
+    m.text, m.l0_abstract, m.l1_overview, m.l2_content, m.source_session AS session, NULL AS speaker, NULL AS role, NULL AS seq, NULL AS caption, NULL AS source_kind, NULL AS path, NULL AS first_line, NULL AS last_line
 FROM documents AS d
 JOIN memories AS m ON m.id = d.owner_id
 WHERE d.doc_no IN (SELECT doc_no FROM listed());
@@ -169,7 +202,7 @@ WHERE d.doc_no IN (SELECT doc_no FROM listed());
 -- name: recall_messages
 -- What is shown of messages.
 SELECT d.doc_no, m.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL AS tier, m.conversation_id, m.said_at,
-    m.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, m.session, m.speaker, m.role, m.seq, m.caption
+    m.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, m.session, m.speaker, m.role, m.seq, m.caption, m.source_kind, NULL AS path, NULL AS first_line, NULL AS last_line
 FROM documents AS d
 JOIN messages AS m ON m.id = d.owner_id
 WHERE d.doc_no IN (SELECT doc_no FROM listed());
@@ -185,7 +218,17 @@ GROUP BY d.doc_no;
 -- name: recall_summaries
 -- What is shown of summaries.
 SELECT d.doc_no, s.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL AS tier, s.conversation_id, s.latest_at,
-    s.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, NULL AS session, NULL AS speaker, NULL AS role, s.first_seq, NULL AS caption
+    s.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, NULL AS session, NULL AS speaker, NULL AS role, s.first_seq, NULL AS caption, NULL AS source_kind, NULL AS path, NULL AS first_line, NULL AS last_line
 FROM documents AS d
 JOIN summaries AS s ON s.id = d.owner_id
+WHERE d.doc_no IN (SELECT doc_no FROM listed());
+
+-- name: recall_notes
+-- What is shown of notes.
+SELECT d.doc_no, n.id, d.kind::VARCHAR AS kind, d.scope, NULL AS category, NULL AS tier, NULL AS conversation_id, d.created_at,
+    n.text, NULL AS l0_abstract, NULL AS l1_overview, NULL AS l2_content, NULL AS session, NULL AS speaker, NULL AS role, NULL AS seq, NULL AS caption, NULL AS source_kind,
+    f.path, n.first_line, n.last_line
+FROM documents AS d
+JOIN notes AS n USING (doc_no)
+JOIN note_files AS f ON f.id = n.file_id
 WHERE d.doc_no IN (SELECT doc_no FROM listed());

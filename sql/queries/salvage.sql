@@ -64,7 +64,7 @@ CREATE OR REPLACE SEQUENCE doc_nos START WITH {next};
 -- name: recover_highest
 SELECT greatest(
     (SELECT coalesce(max(doc_no), 0) FROM memories), (SELECT coalesce(max(doc_no), 0) FROM messages),
-    (SELECT coalesce(max(doc_no), 0) FROM summaries), (SELECT coalesce(max(doc_no), 0) FROM vectors),
+    (SELECT coalesce(max(doc_no), 0) FROM summaries), (SELECT coalesce(max(doc_no), 0) FROM notes), (SELECT coalesce(max(doc_no), 0) FROM vectors),
     (SELECT coalesce(max(number), 0) FROM passages), (SELECT coalesce(max(doc_no), 0) FROM memory_versions),
     (SELECT coalesce(max(number), 0) FROM past_passages), (SELECT coalesce(max(doc_no), 0) FROM past_vectors))::BIGINT;
 
@@ -72,7 +72,7 @@ SELECT greatest(
 -- Which of these ids a file has.
 SELECT id FROM (
     SELECT id FROM memories UNION ALL SELECT id FROM messages UNION ALL SELECT id FROM summaries UNION ALL SELECT id FROM conversations
-    UNION ALL SELECT id FROM large_files UNION ALL SELECT id FROM compactions UNION ALL SELECT id FROM checkpoints
+    UNION ALL SELECT id FROM note_files UNION ALL SELECT id FROM large_files UNION ALL SELECT id FROM compactions UNION ALL SELECT id FROM checkpoints
 )
 WHERE id = ANY ($ids::VARCHAR[]);
 

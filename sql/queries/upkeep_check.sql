@@ -30,7 +30,8 @@ WITH contrary AS MATERIALIZED (
         d.doc_no IS NOT NULL AND c.id IS NOT NULL AND (
             d.conversation_id IS DISTINCT FROM m.conversation_id OR d.scope IS DISTINCT FROM c.scope OR d.created_at IS DISTINCT FROM m.said_at
             OR d.live AND m.set_aside IN ('heartbeat', 'event', 'retracted', 'purged')
-            OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event', 'retracted')) AS differs,
+            OR NOT d.live AND m.text <> '' AND coalesce(m.set_aside, '') NOT IN ('heartbeat', 'event', 'retracted')
+            OR d.source_kind IS DISTINCT FROM coalesce(m.source_kind, 'talk')) AS differs,
         (m.set_aside IS NULL) <> (m.set_aside_at IS NULL) AS half_aside,
         coalesce(m.tokens, -1) < 0 AS uncounted,
         c.id IS NULL AS astray,
@@ -64,6 +65,27 @@ SELECT 'message stands elsewhere than its document', id
 FROM contrary
 WHERE elsewhere;
 
+-- name: check_notes
+-- Contradictions about notes, their files and their documents.
+SELECT 'note without a document' AS fault, n.id AS subject
+FROM notes AS n
+WHERE NOT EXISTS (FROM documents AS d WHERE d.doc_no = n.doc_no AND d.kind = 'note'::document_kind AND d.owner_id = n.id)
+UNION ALL
+SELECT 'document differs from its note', n.id
+FROM notes AS n
+JOIN note_files AS f ON f.id = n.file_id
+JOIN documents AS d USING (doc_no)
+WHERE d.scope IS DISTINCT FROM f.scope OR d.created_at IS DISTINCT FROM f.modified_at OR d.place IS DISTINCT FROM n.place OR NOT d.live
+UNION ALL
+SELECT 'note of no file', id
+FROM notes
+WHERE file_id NOT IN (SELECT id FROM note_files)
+UNION ALL
+SELECT 'two files of one path', any_value(id)
+FROM note_files
+GROUP BY folder, path
+HAVING count(*) > 1;
+
 -- name: check_documents
 -- Contradictions about documents.
 SELECT 'document without an owner' AS fault, d.owner_id AS subject
@@ -71,6 +93,7 @@ FROM documents AS d
 WHERE (d.kind = 'memory'::document_kind AND d.owner_id NOT IN (SELECT id FROM memories))
    OR (d.kind = 'message'::document_kind AND d.owner_id NOT IN (SELECT id FROM messages))
    OR (d.kind = 'summary'::document_kind AND d.owner_id NOT IN (SELECT id FROM summaries))
+   OR (d.kind = 'note'::document_kind AND d.owner_id NOT IN (SELECT id FROM notes))
 UNION ALL
 SELECT 'two documents of one session at one place', min(doc_no)::VARCHAR
 FROM documents

@@ -58,6 +58,8 @@ WHERE sha256 NOT IN (SELECT sha256 FROM large_files)
 DELETE FROM summary_sources
 WHERE summary_id NOT IN (SELECT id FROM summaries) OR rowid NOT IN (SELECT min(rowid) FROM summary_sources GROUP BY summary_id, source);
 DELETE FROM memory_relations WHERE memory_id NOT IN (SELECT id FROM memories);
+DELETE FROM note_files WHERE rowid NOT IN (SELECT arg_max(rowid, indexed_at) FROM note_files GROUP BY folder, path);
+DELETE FROM notes WHERE file_id NOT IN (SELECT id FROM note_files);
 DELETE FROM compactions WHERE conversation_id NOT IN (SELECT id FROM conversations);
 UPDATE compactions SET retry_from = NULL, carried = NULL
 WHERE retry_from IS NOT NULL AND (retry_from >= first_kept_seq OR summary_id NOT IN (SELECT id FROM summaries WHERE fallback));

@@ -89,6 +89,26 @@ LEFT JOIN compacted AS p ON p.conversation_id = c.id
 LEFT JOIN owed AS d ON d.conversation_id = c.id
 LEFT JOIN ingested AS n ON n.conversation_id = c.id;
 
+-- Silences of an hour or more between what users said themselves, in each conversation.
+CREATE OR REPLACE VIEW report.gaps AS
+SELECT c.name AS conversation, g.conversation_id, c.scope, g.before, g.began_at, g.after, g.ended_at,
+    (epoch_us(g.ended_at) - epoch_us(g.began_at)) / 3600000000.0 AS hours
+FROM (
+    SELECT conversation_id, id AS before, said_at AS began_at, lead(id) OVER talk AS after, lead(said_at) OVER talk AS ended_at
+    FROM main.messages
+    WHERE role = 'user' AND coalesce(set_aside, '') NOT IN ('retracted', 'purged')
+      AND coalesce(source_kind, '') NOT IN ('scheduled', 'briefing', 'subtask', 'heartbeat', 'cron')
+    WINDOW talk AS (PARTITION BY conversation_id ORDER BY seq)
+) AS g
+JOIN main.conversations AS c ON c.id = g.conversation_id
+WHERE g.ended_at >= g.began_at + INTERVAL 1 HOUR;
+
+-- What stands in the Markdown files of hosts.
+CREATE OR REPLACE VIEW report.notes AS
+SELECT n.id, f.folder, f.path, f.scope, n.first_line, n.last_line, n.text, f.modified_at, f.indexed_at
+FROM main.notes AS n
+JOIN main.note_files AS f ON f.id = n.file_id;
+
 -- What models were shown: each context that was built and kept, and builds that failed. items are how many were shown; drifted says of builds of one
 -- conversation and preset whether the preset has changed since the build before.
 CREATE OR REPLACE VIEW report.context_snapshots AS

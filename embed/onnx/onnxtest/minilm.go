@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/ort"
 )
 
 // Folder is that of all-MiniLM-L6-v2, in the folder that MEMCTL_MODELS names. The test is skipped, saying what is not tested then, where there is none or no runtime.
@@ -16,7 +17,7 @@ func Folder(t testing.TB, untested string) string {
 	if models == "" {
 		t.Skip("MEMCTL_MODELS is not set: " + untested)
 	}
-	if err := onnx.Load(""); err != nil {
+	if err := ort.Load(""); err != nil {
 		t.Skipf("ONNX Runtime is not installed: %v: %s", err, untested)
 	}
 	return filepath.Join(models, "all-MiniLM-L6-v2")

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,6 +23,19 @@ func CheckTexts(field string, values []string) error {
 	for _, v := range values {
 		if err := CheckText(field, v); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// word is what a host's own words for things look like.
+var word = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+
+// CheckWords refuses what is no word of a host for something, such as cron or web_chat.
+func CheckWords(field string, values []string) error {
+	for _, v := range values {
+		if !word.MatchString(v) {
+			return Invalid(field, v, "1 to 64 of a-z, 0-9, _ and -")
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (x *Index) content() (parts map[string]string, fault string) {
 			fault = fmt.Sprintf("document %d is live in slot %d, and stands in %d", c.no, slot, of)
 		}
 		d := Document{c.no, allKinds[c.kind], x.names.texts[c.scope], x.names.texts[c.conversation], x.names.texts[c.category], x.names.texts[c.tier],
-			x.names.texts[c.speaker], roles[c.role], c.session, c.place, c.created, c.validFrom, c.invalidated, c.length, c.tells, c.wishes, c.asks, c.endsAsking, c.hidden, c.characters,
+			x.names.texts[c.speaker], roles[c.role], x.names.texts[c.sourceKind], c.session, c.place, c.created, c.validFrom, c.invalidated, c.length, c.tells, c.wishes, c.asks, c.endsAsking, c.hidden, c.characters,
 			c.noise, x.uses[c.use]}
 		parts[fmt.Sprint("document ", c.no)] = fmt.Sprintf("%+v, plain %t", d, x.plain.Contains(slot))
 		if x.vectors.has(int32(slot)) {

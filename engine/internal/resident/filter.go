@@ -17,6 +17,7 @@ type Filter struct {
 	Kinds                                    []kinds.Kind
 	Scopes, Conversations, Categories, Tiers []string
 	Roles, Speakers                          []string // speakers in lower case
+	SourceKinds, NotSourceKinds              []string // one of the former, none of the latter
 	Since, Until                             int64    // from Since (Never: no bound), before Until (Always)
 	AskedAt                                  int64
 	SaidBy                                   int64   // Always: what is dated later than the question takes part as well
@@ -71,7 +72,9 @@ func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 	var found bitmap.Bitmap
 	scopes, categories, tiers := x.names.set(f.Scopes), x.names.set(f.Categories), x.names.set(f.Tiers)
 	as, by := spokenAs(f.Roles), x.spoken(f.Speakers)
-	var asked [3]bool
+	from, not := x.names.set(f.SourceKinds), x.names.set(append([]string{}, f.NotSourceKinds...))
+	anySource := from.any && len(f.NotSourceKinds) == 0
+	var asked [kinds.Number]bool
 	for _, k := range f.Kinds {
 		asked[kindNo(k)] = true
 	}
@@ -82,7 +85,8 @@ func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 	}
 	takesPart := func(slot uint32) bool {
 		c := &x.columns[slot]
-		return asked[c.kind] && scopes.has(c.scope) && categories.has(c.category) && tiers.has(c.tier) && as.has(uint32(c.role)) && by.has(c.speaker) && (anyTime && x.plain.Contains(slot) || c.at(f))
+		return asked[c.kind] && scopes.has(c.scope) && categories.has(c.category) && tiers.has(c.tier) && as.has(uint32(c.role)) && by.has(c.speaker) &&
+			(anySource || from.has(c.sourceKind) && !not.has(c.sourceKind)) && (anyTime && x.plain.Contains(slot) || c.at(f))
 	}
 	switch {
 	case f.Marked != nil:
@@ -102,7 +106,7 @@ func (x *Index) eligible(f *Filter) bitmap.Bitmap {
 				}
 			}
 		})
-	case anyTime && allKinds && scopes.any && categories.any && tiers.any && as.any && by.any:
+	case anyTime && allKinds && scopes.any && categories.any && tiers.any && as.any && by.any && anySource:
 		found = slices.Clone(x.plain)
 		rest := slices.Clone(x.live)
 		rest.AndNot(x.plain)

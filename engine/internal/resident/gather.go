@@ -32,6 +32,7 @@ type Question struct {
 	// LongTurn is how many characters a document has that takes from each neighbour, and gives it, half as much; 0: all do alike.
 	LongTurn float64
 	Wishes   bool    // what states a wish is a candidate
+	Besides  []int32 // numbers of documents that are candidates for another reason, as far as they take part: the newest of them
 	Passage  float64 // how much the best passage counts in a cosine
 }
 
@@ -152,7 +153,7 @@ func (g *gathering) choose() {
 	if n := g.among.Count(); n <= g.q.Whole {
 		g.among.Range(func(slot uint32) { pool = append(pool, int32(slot)) })
 	} else {
-		pool = append(append(g.byWords(), g.byVector(n)...), g.newestWishes()...)
+		pool = append(append(g.byWords(), g.byVector(n)...), append(g.newestWishes(), g.newestBesides()...)...)
 	}
 	slices.Sort(pool)
 	pool = slices.Compact(pool)
@@ -215,6 +216,21 @@ func (g *gathering) newestWishes() []int32 {
 	wishes.And(g.among)
 	var slots []int32
 	wishes.Range(func(slot uint32) { slots = append(slots, int32(slot)) })
+	return g.newest(slots)
+}
+
+// newestBesides gives the newest of those that are candidates for another reason.
+func (g *gathering) newestBesides() (slots []int32) {
+	for _, no := range g.q.Besides {
+		if slot, known := g.slotOf(no); known && g.among.Contains(uint32(slot)) {
+			slots = append(slots, slot)
+		}
+	}
+	return g.newest(slots)
+}
+
+// newest gives those of some slots that were written last, as many as a channel gives.
+func (g *gathering) newest(slots []int32) []int32 {
 	return top(slots, min(g.q.Pool, len(slots)), func(a, b int32) int { return cmp.Compare(g.columns[b].no, g.columns[a].no) })
 }
 
@@ -231,7 +247,7 @@ func (g *gathering) byWords() []int32 {
 	}
 	score, touched := *kept, []int32{}
 	for _, h := range g.hits {
-		var idf [3]float64
+		var idf PerKind[float64]
 		for kind := range idf {
 			idf[kind] = q.Rarity.IDF(h.word, uint8(kind))
 		}

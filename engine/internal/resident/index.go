@@ -19,7 +19,7 @@ type Document struct {
 	No                                           int32
 	Kind                                         kinds.Kind
 	Scope, Conversation, Category, Tier, Speaker string // empty: none
-	Role                                         string // of a message
+	Role, SourceKind                             string // of a message
 	SessionNo, Place                             int32
 	CreatedAt, ValidFrom, InvalidatedAt          int64
 	Length, Tells                                float32
@@ -59,11 +59,11 @@ type Index struct {
 	wishes  bitmap.Bitmap // slots of what states a wish, some of them dead
 	dead    int
 
-	names         names              // of scopes, conversations, categories, tiers and speakers
+	names         names              // of scopes, conversations, categories, tiers, speakers and source kinds
 	speakers      map[uint32]string  // in lower case, by number
 	conversations map[uint32][]int32 // slots in their order, by the name of the conversation
 	sessions      map[int32][]int32  // slots of sessions with more than one document, by the session's number
-	kinds         [3]total
+	kinds         [kinds.Number]total
 	uses          []Use // of memories
 
 	terms    map[uint64]int32 // by hash, the place in postings
@@ -81,6 +81,7 @@ type column struct {
 	length, tells                   float32
 	scope, conversation             uint32
 	category, tier, speaker         uint32
+	sourceKind                      uint32
 	kind, role                      uint8
 	asks, endsAsking, hidden, noise bool
 	wishes                          bool
@@ -174,7 +175,7 @@ func (x *Index) apply(c *Change) {
 		if known {
 			if c.Moved {
 				was := &x.columns[slot]
-				d.Conversation, d.Speaker, d.Role = x.names.texts[was.conversation], x.names.texts[was.speaker], roles[was.role]
+				d.Conversation, d.Speaker, d.Role, d.SourceKind = x.names.texts[was.conversation], x.names.texts[was.speaker], roles[was.role], x.names.texts[was.sourceKind]
 				d.SessionNo, d.Place = was.session, was.place
 			}
 			x.kill(slot)
@@ -198,7 +199,7 @@ func (x *Index) put(d *Document, words *Words, vector []float32) (slot int32) {
 	}
 	x.slots[d.No] = slot + 1
 	x.columns = append(x.columns, column{kind: kindNo(d.Kind), no: d.No, session: d.SessionNo, place: d.Place,
-		conversation: x.names.number(d.Conversation), speaker: x.names.number(d.Speaker), role: roleNo(d.Role)})
+		conversation: x.names.number(d.Conversation), speaker: x.names.number(d.Speaker), role: roleNo(d.Role), sourceKind: x.names.number(d.SourceKind)})
 	if speaker := x.columns[slot].speaker; speaker != 0 && x.speakers[speaker] == "" {
 		x.speakers[speaker] = strings.ToLower(x.names.texts[speaker])
 	}
@@ -316,10 +317,10 @@ func (x *Index) Size() Size {
 
 // What parts of the index take beside what they hold, in bytes.
 const (
-	SlotBytes    = 4  // a number, also one that is no document's
-	columnBytes  = 96 // with the slot, and the places in sets
-	termBytes    = 56 // with the place in the map
-	passageBytes = 20 // with the place among those of its document
+	SlotBytes    = 4   // a number, also one that is no document's
+	columnBytes  = 100 // with the slot, and the places in sets
+	termBytes    = 56  // with the place in the map
+	passageBytes = 20  // with the place among those of its document
 )
 
 func (x *Index) bytes() int64 {

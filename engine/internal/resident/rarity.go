@@ -4,14 +4,36 @@ import (
 	"math"
 
 	"github.com/kelindar/bitmap"
+
+	"github.com/mallardmem/mallard/engine/kinds"
 )
 
 // Rarity is how rare the words of a question are: in how many documents of each kind each stands, of how many, and how long these are on average.
 type Rarity struct {
-	Documents  [][3]int64 // by word
-	Population [3]int64
-	lengths    [3]float64
-	average    [3]float64
+	Documents  []PerKind[int64] // by word
+	Population PerKind[int64]
+	lengths    PerKind[float64]
+	average    PerKind[float64]
+}
+
+// PerKind is a number for each kind, in the order of kinds.All.
+type PerKind[N int64 | float64] [kinds.Number]N
+
+// Sum is that of all kinds.
+func (p PerKind[N]) Sum() (sum N) {
+	for _, n := range p {
+		sum += n
+	}
+	return sum
+}
+
+// joined has the sum of all kinds for each.
+func (p PerKind[N]) joined() (all PerKind[N]) {
+	sum := p.Sum()
+	for i := range all {
+		all[i] = sum
+	}
+	return all
 }
 
 // IDF is the rarity of a word in a kind (Robertson and Sparck Jones, smoothed): the macro idf.
@@ -24,7 +46,7 @@ func (r *Rarity) IDF(word int, kind uint8) float64 {
 func (x *Index) Count(hashes []uint64, f *Filter) *Rarity {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	r := &Rarity{Documents: make([][3]int64, len(hashes))}
+	r := &Rarity{Documents: make([]PerKind[int64], len(hashes))}
 	among := x.live
 	if f == nil {
 		for i, of := range x.kinds {
@@ -64,8 +86,7 @@ func (r *Rarity) count(kind uint8, length float32) {
 
 // join counts the kinds as one.
 func (r *Rarity) join() {
-	n, length := r.Population[0]+r.Population[1]+r.Population[2], r.lengths[0]+r.lengths[1]+r.lengths[2]
-	r.Population, r.lengths = [3]int64{n, n, n}, [3]float64{length, length, length}
+	r.Population, r.lengths = r.Population.joined(), r.lengths.joined()
 	r.settle()
 }
 
@@ -87,7 +108,7 @@ func (x *Index) of(hash uint64) []posting {
 }
 
 // rarities is what the rarities of all words that are looked up add up to, in each kind.
-func (q *Question) rarities() (all [3]float64) {
+func (q *Question) rarities() (all PerKind[float64]) {
 	seen := map[int]bool{}
 	for _, t := range q.Terms {
 		if t.Share > 0 && !seen[t.Word] {

@@ -137,17 +137,16 @@ func (f *search) best(s *Search) (found []Match) {
 	if s.Family {
 		f.join()
 	}
-	f.Documents = make([][3]int64, len(f.hits))
+	f.Documents = make([]PerKind[int64], len(f.hits))
 	for word, hits := range f.hits {
 		of := &f.Documents[word]
 		for _, h := range hits {
 			of[f.matches[h.place-1].kind]++
 		}
 		if s.Family {
-			all := of[0] + of[1] + of[2]
-			*of = [3]int64{all, all, all}
+			*of = of.joined()
 		}
-		var idf [3]float64
+		var idf PerKind[float64]
 		for kind := range idf {
 			idf[kind] = f.IDF(word, uint8(kind))
 		}
@@ -163,7 +162,7 @@ func (f *search) best(s *Search) (found []Match) {
 		}
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.No, a.No))
 	}
-	var groups [3][]int32
+	var groups [kinds.Number][]int32
 	for i := range f.matches {
 		m := &f.matches[i]
 		if m.Mask&s.Must != s.Must {

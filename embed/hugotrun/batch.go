@@ -1,7 +1,6 @@
-package hugot
+package hugotrun
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/knights-analytics/hugot/backends"
@@ -28,28 +27,15 @@ func widthBuckets(maxTokens int) (widths []int) {
 	return append(widths, maxTokens)
 }
 
-// batches groups sequences, none of them empty, by length, the longest first,
-// so that little is padded. Each batch lists places in sequences.
-func batches(sequences [][]int32, widths []int) [][]int {
-	order := make([]int, len(sequences))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(sequences[b]), len(sequences[a])) })
-	var all [][]int
-	for len(order) > 0 {
-		width := bucket(widths, len(sequences[order[0]]))
-		rows := 1
-		for _, n := range rowBuckets() {
-			if n*width <= batchTokens {
-				rows = n
-			}
+// rows says how many sequences of a length a batch may have.
+func rows(widths []int, length int) int {
+	n := 1
+	for _, fits := range rowBuckets() {
+		if fits*bucket(widths, length) <= batchTokens {
+			n = fits
 		}
-		rows = min(rows, len(order))
-		all = append(all, order[:rows])
-		order = order[rows:]
 	}
-	return all
+	return n
 }
 
 // bucket gives the smallest bucket that holds n, which the last one does.
@@ -59,22 +45,27 @@ func bucket(buckets []int, n int) int {
 }
 
 // newBatch gives sequences, the longest first, the form that hugot's
-// tokenizers leave them in. Padding is hugot's: ids of 0 with a mask of 0.
-func newBatch(sequences [][]int32) *backends.PipelineBatch {
-	batch := backends.NewBatch(len(sequences))
-	batch.MaxSequenceLength = len(sequences[0])
-	batch.Input = make([]backends.TokenizedInput, len(sequences))
-	for i, ids := range sequences {
+// tokenizers leave them in; nil types are all 0. Padding is hugot's: ids of 0
+// with a mask of 0.
+func newBatch(ids, types [][]int32, places []int) *backends.PipelineBatch {
+	batch := backends.NewBatch(len(places))
+	batch.MaxSequenceLength = len(ids[places[0]])
+	batch.Input = make([]backends.TokenizedInput, len(places))
+	for row, i := range places {
+		length := len(ids[i])
 		input := backends.TokenizedInput{
-			TokenIDs:          make([]uint32, len(ids)),
-			TypeIDs:           make([]uint32, len(ids)),
-			AttentionMask:     make([]uint32, len(ids)),
-			MaxAttentionIndex: len(ids) - 1,
+			TokenIDs:          make([]uint32, length),
+			TypeIDs:           make([]uint32, length),
+			AttentionMask:     make([]uint32, length),
+			MaxAttentionIndex: length - 1,
 		}
-		for j, id := range ids {
+		for j, id := range ids[i] {
 			input.TokenIDs[j], input.AttentionMask[j] = uint32(id), 1
+			if types != nil {
+				input.TypeIDs[j] = uint32(types[i][j])
+			}
 		}
-		batch.Input[i] = input
+		batch.Input[row] = input
 	}
 	return batch
 }

@@ -1,4 +1,4 @@
-package hugot
+package hugotrun
 
 import (
 	"fmt"
@@ -14,17 +14,17 @@ import (
 )
 
 // openGo loads a graph into hugot's pure-Go backend.
-func openGo(content []byte, sentence *wordpiece.SentenceModel) (*graph, error) {
+func openGo(content []byte, folder *wordpiece.Folder) (*Graph, error) {
 	o := options.Defaults()
 	o.Backend = "GO"
 	o.GoMLXOptions.BatchBuckets = rowBuckets()
-	o.GoMLXOptions.SequenceBuckets = widthBuckets(sentence.MaxTokens)
-	model := &backends.Model{Path: filepath.Dir(sentence.Graph), OnnxBytes: content}
+	o.GoMLXOptions.SequenceBuckets = widthBuckets(folder.MaxTokens)
+	model := &backends.Model{Path: filepath.Dir(folder.Graph), OnnxBytes: content}
 	if err := backends.CreateModelBackend(model, o); err != nil {
 		return nil, fmt.Errorf("not a model that can be loaded (incomplete download?): %w", err)
 	}
 	network := model.GoMLXModel
-	if err := checkGo(network, len(sentence.Tokenizer.Vocab())); err != nil {
+	if err := checkGo(network, len(folder.Tokenizer.Vocab())); err != nil {
 		network.Destroy()
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func openGo(content []byte, sentence *wordpiece.SentenceModel) (*graph, error) {
 		return nil, err
 	}
 	forgetFile(network)
-	g := &graph{model: model, backend: o.Backend, runtime: "hugot (pure Go)", compute: computeGo}
+	g := &Graph{model: model, backend: o.Backend, runtime: "hugot (pure Go)", compute: computeGo}
 	g.close = func() error {
 		network.Exec.Finalize()
 		network.Destroy() // of what was there before executeSequentially
@@ -98,11 +98,11 @@ func forgetFile(network *backends.GoMLXModel) {
 	}
 }
 
-func computeGo(g *graph, batch *backends.PipelineBatch) ([][]float32, error) {
+func computeGo(g *Graph, batch *backends.PipelineBatch) ([][]float32, error) {
 	if err := backends.RunSessionOnBatch(batch, &backends.BasePipeline{Model: g.model, Runtime: g.backend}); err != nil {
 		return nil, err
 	}
-	switch values := batch.OutputValues[g.output].(type) {
+	switch values := batch.OutputValues[g.output.Place].(type) {
 	case [][]float32:
 		return values, nil
 	case [][][]float32: // without those of the padding
@@ -112,5 +112,5 @@ func computeGo(g *graph, batch *backends.PipelineBatch) ([][]float32, error) {
 		}
 		return outputs, nil
 	}
-	return nil, fmt.Errorf("output %s has the form %T", names(g.model.OutputsMeta[g.output:g.output+1]), batch.OutputValues[g.output])
+	return nil, fmt.Errorf("output %s has the form %T", g.outputName(), batch.OutputValues[g.output.Place])
 }

@@ -1,4 +1,7 @@
-package onnx
+// Package ort runs models in ONNX Runtime, a native library found when the
+// first model is opened. The library and its environment belong to the whole
+// process; whoever embeds or reranks through it loads them here.
+package ort
 
 import (
 	"errors"
@@ -10,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	ort "github.com/yalue/onnxruntime_go"
+	native "github.com/yalue/onnxruntime_go"
 )
 
 // loading guards the state that ONNX Runtime keeps for the whole process: one
@@ -24,12 +27,13 @@ var loading sync.Mutex
 // onnxruntime/ in the user's cache folder for mallard and the system's
 // library folders. The error lists what was tried.
 //
-// Open calls it; call it yourself only to learn early whether it works. When
-// another part of the process has loaded a library before, that one stays.
+// Those that open models call it; call it yourself only to learn early whether
+// it works. When another part of the process has loaded a library before, that
+// one stays.
 func Load(library string) error {
 	loading.Lock()
 	defer loading.Unlock()
-	if ort.IsInitialized() {
+	if native.IsInitialized() {
 		return nil
 	}
 	source := "the library asked for"
@@ -41,17 +45,17 @@ func Load(library string) error {
 	if library == "" {
 		candidates, tried = installed()
 	} else if len(candidates) == 0 {
-		return fmt.Errorf("onnx: %s: %s has no ONNX Runtime library (%s)", source, library, libraryName())
+		return fmt.Errorf("%s: %s has no ONNX Runtime library (%s)", source, library, libraryName())
 	}
 	for _, path := range candidates {
-		ort.SetSharedLibraryPath(path)
-		err := ort.InitializeEnvironment(ort.WithLogLevelError())
+		native.SetSharedLibraryPath(path)
+		err := native.InitializeEnvironment(native.WithLogLevelError())
 		if err == nil {
 			return nil
 		}
 		tried = append(tried, fmt.Sprintf("%s (%v)", path, err))
 	}
-	return fmt.Errorf("onnx: no ONNX Runtime library: get it with `memctl model pull onnxruntime`, or name it in MEMCTL_ORT; looked for %s",
+	return fmt.Errorf("no ONNX Runtime library: get it with `memctl model pull onnxruntime`, or name it in MEMCTL_ORT; looked for %s",
 		strings.Join(tried, "; "))
 }
 

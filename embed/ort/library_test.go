@@ -1,4 +1,4 @@
-package onnx_test
+package ort_test
 
 import (
 	"os"
@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mallardmem/mallard/embed/onnx"
+	"github.com/mallardmem/mallard/embed/ort"
 )
 
 // TestLoadRefuses runs each case in a process of its own: a library, once
 // loaded, stays.
 func TestLoadRefuses(t *testing.T) {
 	if library := os.Getenv("MALLARD_TEST_LOAD"); library != "" {
-		if err := onnx.Load(strings.TrimPrefix(library, "-")); err != nil {
+		if err := ort.Load(strings.TrimPrefix(library, "-")); err != nil {
 			t.Fatal(err)
 		}
 		return

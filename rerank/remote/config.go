@@ -1,0 +1,125 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says whom to ask and how. Printing it shows no key.
+type Config struct {
+	// Provider is jina, cohere, voyage, siliconflow, pinecone, dashscope or tei: the shape of requests, not who runs the server. Required.
+	Provider string
+	// URL is the endpoint's whole address, http or https, without user, query or fragment. Empty: the provider's own; tei has none, its servers listen
+	// at /rerank.
+	URL string
+	// Key is sent as the bearer token, or as the header that the provider wants. Empty: none is sent.
+	Key string `json:"-"`
+	// Model is the model's name, such as jina-reranker-v3. Required, but for tei, whose servers have one model.
+	Model string
+	// Timeout bounds a call, all its requests together. 0: 5 seconds.
+	Timeout time.Duration
+	// Retries is how often a request is repeated after 429, a server's error (408, 5xx) or a broken connection, while there is time. 0: once; negative:
+	// never.
+	Retries int
+	// MaxPairs is how many texts of a call are scored; those beyond it get NaN. 0: 100.
+	MaxPairs int
+	// MaxCharacters is what the query and each text are cut to, in code points. 0: 4,000.
+	MaxCharacters int
+	// HTTPClient makes the requests. nil: one with Go's default transport. Redirects aren't followed, as they would carry the key to another server,
+	// unless the client says itself what to do with them.
+	HTTPClient *http.Client `json:"-"`
+}
+
+// Format prints the configuration with the key hidden, whatever the verb.
+func (c Config) Format(state fmt.State, _ rune) {
+	key := "none"
+	if c.Key != "" {
+		key = "hidden"
+	}
+	fmt.Fprintf(state, "{Provider:%s URL:%s Key:%s Model:%s Timeout:%v Retries:%d MaxPairs:%d MaxCharacters:%d}",
+		c.Provider, publicURL(c.URL), key, c.Model, c.Timeout, c.Retries, c.MaxPairs, c.MaxCharacters)
+}
+
+// withDefaults returns a filled copy. It is not for reading: HTTPClient is no longer the caller's.
+func (c Config) withDefaults() Config {
+	way := shapes[c.Provider]
+	if c.URL == "" {
+		c.URL = way.url
+	}
+	if c.Model == "" && !way.model {
+		c.Model = c.Provider
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 5 * time.Second
+	}
+	if c.Retries == 0 {
+		c.Retries = 1
+	}
+	if c.MaxPairs == 0 {
+		c.MaxPairs = 100
+	}
+	if c.MaxCharacters == 0 {
+		c.MaxCharacters = 4000
+	}
+	client := http.Client{}
+	if c.HTTPClient != nil {
+		client = *c.HTTPClient
+	}
+	if client.CheckRedirect == nil {
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	c.HTTPClient = &client
+	return c
+}
+
+// validate names every bad field of a filled configuration. Values that may hold a secret aren't repeated.
+func (c Config) validate() error {
+	var bad []error
+	fail := func(field, value, allowed string) {
+		bad = append(bad, fmt.Errorf("%s is %s; allowed: %s", field, value, allowed))
+	}
+	if _, ok := shapes[c.Provider]; !ok {
+		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(slices.Sorted(maps.Keys(shapes)), ", "))
+	}
+	const addresses = "http://host/path or https://host/path, without user, query or fragment"
+	if u, err := url.Parse(c.URL); err != nil {
+		fail("URL", "no URL", addresses)
+	} else if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		fail("URL", fmt.Sprintf("%q", publicURL(c.URL)), addresses)
+	}
+	if strings.IndexFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		fail("Key", "not shown", "printable ASCII without spaces")
+	}
+	if strings.TrimSpace(c.Model) == "" {
+		fail("Model", "empty", "the name of a model")
+	}
+	if c.Timeout < least {
+		fail("Timeout", c.Timeout.String(), fmt.Sprintf("0 (5s) or at least %v", least))
+	}
+	if c.MaxPairs < 0 {
+		fail("MaxPairs", fmt.Sprint(c.MaxPairs), "0 (100) or more")
+	}
+	if c.MaxCharacters < 0 {
+		fail("MaxCharacters", fmt.Sprint(c.MaxCharacters), "0 (4000) or more")
+	}
+	return errors.Join(bad...)
+}
+
+// publicURL is an address without what may be secret in it. One that doesn't parse isn't shown.
+func publicURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "?"
+	}
+	public := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" {
+		public.Fragment = "hidden"
+	}
+	return public.String()
+}
