@@ -16,6 +16,7 @@
 //   - conversation: what was said. Append, sessions, large files, the transcripts of hosts.
 //   - compact: what stands for it. Compact, summaries, the removal of messages.
 //   - assemble: what a model is shown. Assemble, in the shape of a provider.
+//   - build: the context of the next call, by presets of several hosts. Build, VerifyContext, DiffContexts.
 //   - lookup: a model's tools. Grep, Search, Gaps, Describe, Expand, ExpandQuery, grants.
 //   - scope: who may see what.
 //   - query: analysts' questions.

@@ -21,7 +21,7 @@ configuration file, or that of an environment variable, which wins: MEMCTL_ and 
 MEMCTL_LLM_MODEL for a key of the table [llm]; the tables [rolling], [extraction], [admission], [turns] and [embedding] have their names there as well.
 
 The file is --config, else MEMCTL_CONFIG, else mallard/config.toml in your configuration folder. It is TOML, with the tables
-[conversation], [rolling], [extraction], [admission], [turns], [llm], [embedding] and [database]. A key that is not known is an error.`,
+[conversation], [rolling], [extraction], [admission], [turns], [llm], [embedding] and [database], and your own [presets.NAME] for memctl context. A key that is not known is an error.`,
 		Example: `  memctl config show
   MEMCTL_LLM_PROVIDER=openai memctl config show --json
   MEMCTL_EMBEDDING_PROVIDER=ollama MEMCTL_EMBEDDING_MODEL=nomic-embed-text memctl config show`,

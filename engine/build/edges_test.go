@@ -170,3 +170,22 @@ func TestPairsAreReadWhole(t *testing.T) {
 		t.Errorf("%v", b.Notices)
 	}
 }
+
+// TestSaidTwice: a message that is appended again under its key stands in the context once; and a build that fails changes nothing of the next.
+func TestSaidTwice(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	once := conversation.Message{Text: "said once", Key: "e1", SaidAt: enginetest.Noon}
+	say(t, e, once)
+	say(t, e, once, conversation.Message{Role: "assistant", Text: "heard", SaidAt: enginetest.Noon})
+	first := built(t, e, build.Request{Preset: "openboa", Input: "x"})
+	if got := seqs(first); got != "1 2" {
+		t.Errorf("messages %s", got)
+	}
+	if _, err := e.Build(t.Context(), build.Request{Conversation: "c", Preset: "openboa", Input: "far too long", Budget: 1, Strict: true}); err == nil {
+		t.Fatal("it did not fail")
+	}
+	if next := built(t, e, build.Request{Preset: "openboa", Input: "x"}); next.Hash != first.Hash {
+		t.Errorf("after a failure %s, before it %s", next.Hash, first.Hash)
+	}
+}
