@@ -273,3 +273,34 @@ func TestRetractUnderARollingSummary(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestCarriedThroughFailures: what was told before two failures is told on from, and half of a retry in between changes nothing of that.
+func TestCarriedThroughFailures(t *testing.T) {
+	answers := 1
+	llm := &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
+		if answers--; answers < 0 {
+			return "", enginetest.ErrDown
+		}
+		return retold(prompt), nil
+	}}
+	e := enginetest.Open(t, rollingOptions(llm, func(o *engine.Options) { o.Rolling.EmergencyPercent = 50 }))
+	turns(t, e, 1, 10)
+	for n := 11; n <= 41; n += 10 {
+		turns(t, e, n, 10)
+		enginetest.Compact(t, e, compact.Request{})
+	}
+	if got := summaryText(t, e); !strings.HasPrefix(got, numbers(1, 10)+"\n") || strings.Count(got, "No summary is available") != 3 {
+		t.Errorf("%q", got)
+	}
+	answers = 1
+	if _, err := e.RetryPending(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := summaryText(t, e); !strings.HasPrefix(got, numbers(1, 20)+"\n") || strings.Count(got, "No summary is available") != 2 {
+		t.Errorf("%q", got)
+	}
+	answers = 100
+	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil || summaryText(t, e) != numbers(1, 40) {
+		t.Errorf("%d, %v: %s", n, err, summaryText(t, e))
+	}
+}
