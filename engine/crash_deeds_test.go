@@ -11,6 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/lineage"
+	"github.com/mallardmem/mallard/engine/note"
 )
 
 // large is more than a row keeps beside itself.
@@ -48,6 +49,10 @@ var deeds = []deed{
 	}},
 	{"say that a prompt was given", func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.AckFlush(ctx, checkpoint.AckRequest{Conversation: "dock", Percent: 75})
+		return err
+	}},
+	{"read a file of Markdown", func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.SyncNotes(ctx, note.SyncRequest{Folder: "../docs/decisions", Files: []string{"0020-the-past-lies-apart.md"}})
 		return err
 	}},
 	{"rewrite", func(ctx context.Context, e *engine.Engine) error {

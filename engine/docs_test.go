@@ -242,7 +242,7 @@ func TestDocumentedWeights(t *testing.T) {
 			table = found
 		}
 	}
-	for column, set := range map[int]recall.Weights{2: recall.MemoryWeights(), 3: recall.TranscriptWeights()} {
+	for column, set := range map[int]recall.Weights{2: recall.MemoryWeights(), 3: recall.TranscriptWeights(), 4: recall.NoteWeights()} {
 		b, err := json.Marshal(set)
 		values := map[string]any{}
 		if err := errors.Join(err, json.Unmarshal(b, &values)); err != nil {

@@ -400,7 +400,7 @@ func (e *Engine) Grep(ctx context.Context, r lookup.GrepRequest) (*lookup.GrepRe
 // Scopes gives the file's scopes.
 func (e *Engine) Scopes() scope.Scopes { return e.scopes.Scopes() }
 
-// UnusedScopes gives those of the scopes that no memory and no conversation is in, forgotten and archived ones counted too.
+// UnusedScopes gives those of the scopes that no memory, no conversation and no file with notes is in, forgotten and archived ones counted too.
 func (e *Engine) UnusedScopes(ctx context.Context, scopes []string) (unused []string, err error) {
 	return e.scopes.UnusedScopes(ctx, scopes)
 }

@@ -1,5 +1,6 @@
 // Package lookup is a model's tools for what is no longer in its context: grep finds, describe says what a summary or file is, expand shows what a
-// summary stands for, expand query answers from that, and a grant bounds how much of it.
+// summary stands for, expand query answers from that, and a grant bounds how much of it. Search is grep or a recall with weights of its own, as the match wants
+// it, with the filters of a host; gaps and tally look at when, and how much, was said.
 //
 // It owns no table. Grants are in memory, and end with the handle; one call at a time uses a grant, and their lock (grants.mu) is held for no other call.
 // What grep is asked stands in temporary tables of the connection that it has.

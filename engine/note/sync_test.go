@@ -254,6 +254,9 @@ func TestNotesKeepToScopes(t *testing.T) {
 	if _, err := e.ForgetNotes(t.Context(), note.ForgetRequest{Path: "MEMORY.md", Agent: "scout"}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("forgotten for another: %v", err)
 	}
+	if unused, err := e.UnusedScopes(t.Context(), []string{"user:ines", "user:teo"}); err != nil || cmp.Diff([]string{"user:teo"}, unused) != "" {
+		t.Errorf("unused scopes: %v, %v", unused, err)
+	}
 	if all, err := e.NoteFiles(t.Context(), note.FilesRequest{Folder: folder}); err != nil || len(all) != 1 || all[0].Notes != 1 || all[0].Lines != 1 || all[0].Bytes != 4 {
 		t.Errorf("%+v, %v", all, err)
 	}

@@ -4,7 +4,7 @@
 // It owns no table. What the file is asked is in temporary tables of the connection that a recall has, which last for a number of recalls and are emptied between;
 // what is ranked is read by the statement where it is in Go (offer.go). Sets of weights are settings of the file, named weights:<set>, and read once. Weights are
 // data: a stage of ranking that they leave out is not run. A signal is a weight, a column of the query recall_rank and a field of Candidate; the explanation
-// has a row for each. How likely a hit is right (confidence.go) is said after the ranking, and changes no order.
+// has a row for each. Beside words and vectors, relations of memories and texts that say the question bring candidates (besides.go), where the weights have it. How likely a hit is right (confidence.go) is said after the ranking, and changes no order.
 //
 // It asks duck for a connection, index for the tokenizer, the model and the state of the fts index, text/dates for the periods of a question, scope what
 // an agent sees; of memory it needs the words alone: categories, tiers, levels.

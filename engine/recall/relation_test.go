@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -203,5 +204,21 @@ func TestGoClaw3GBetterWordsScoreMore(t *testing.T) {
 		if i > 0 && h.Signals.Raw != nil && *h.Signals.LexicalScore > *found.Hits[i-1].Signals.LexicalScore {
 			t.Errorf("%s stands behind a worse one", h.ID)
 		}
+	}
+}
+
+// TestThePastOfAnEmptyPresent: what was known is found by its words, also where nothing of its kind is left.
+func TestThePastOfAnEmptyPresent(t *testing.T) {
+	clock := still()
+	e := enginetest.Open(t, engine.Options{Now: clock.Now})
+	enginetest.Remember(t, e, memory.RememberRequest{ID: "alone", Text: "the blue crane"})
+	clock.Advance(time.Hour)
+	then := clock.At
+	clock.Advance(time.Hour)
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: "alone"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"alone"}, enginetest.RecallIDs(t, e, recall.Query{Text: "crane", KnownAt: then})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -15,7 +15,7 @@ func (g *Registry) Scopes() Scopes { return g.Now().Clone() }
 // Now are the file's scopes, which nobody may change.
 func (g *Registry) Now() *Scopes { return g.scopes.Load() }
 
-// UnusedScopes gives those of the scopes that no memory and no conversation is in, forgotten and archived ones counted too.
+// UnusedScopes gives those of the scopes that no memory, no conversation and no file with notes is in, forgotten and archived ones counted too.
 func (g *Registry) UnusedScopes(ctx context.Context, scopes []string) (unused []string, err error) {
 	if err := fault.CheckTexts("scopes", scopes); err != nil {
 		return nil, fmt.Errorf("unused scopes: %w", err)

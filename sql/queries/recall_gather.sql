@@ -52,7 +52,8 @@ far_away AS MATERIALIZED (  -- of many, or of the whole kind, those of the terms
 population AS MATERIALIZED (
     SELECT kind, count(*) AS documents, avg(length) AS average_length FROM eligible GROUP BY kind
     UNION ALL
-    SELECT kind, documents, length / documents FROM kind_stats CROSS JOIN temp.main.weighing AS w WHERE w.counted = 'kind' AND documents > 0
+    SELECT kind, documents, CASE WHEN documents > 0 THEN length / documents ELSE 1 END  -- of none there may be some in the past
+    FROM kind_stats CROSS JOIN temp.main.weighing AS w WHERE w.counted = 'kind'
 ),
 counts AS (
     SELECT a.word, n.kind, count(*) AS documents FROM nearby AS n JOIN asked AS a USING (term_no) GROUP BY a.word, n.kind
