@@ -23,9 +23,12 @@ FIRST := ./engine ./engine/upkeep ./engine/recall ./engine/faulttest ./cmd/memct
 # Most binutils bring a second linker, gold, which takes two thirds of the first one's time.
 LINKER := $(shell command -v ld.gold >/dev/null && echo -extldflags=-fuse-ld=gold)
 
+# What repeats a test with other numbers is for continuous integration, which has SHORT empty.
+SHORT := -short
+
 # Debuggers' tables are left out, for to link them takes more than half of the time in which a package of tests is made, and go vet, which "make lint" runs.
-test: ## run all tests
-	$(ROOM) $(GO) test -vet=off -ldflags='-s -w $(LINKER)' $(TESTFLAGS) -timeout 45m $(FIRST) ./...
+test: ## run the tests in their short form: some minutes; "make test SHORT=", as continuous integration does, runs more of each
+	$(ROOM) $(GO) test $(SHORT) -vet=off -ldflags='-s -w $(LINKER)' $(TESTFLAGS) -timeout 45m $(FIRST) ./...
 
 test-long: ## run all tests in their long form, those of faults too: some hours
 	MALLARD_LONG=1 $(GO) test $(TESTFLAGS) -timeout 6h $(FIRST) ./...

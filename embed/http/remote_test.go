@@ -204,7 +204,7 @@ func TestDeadline(t *testing.T) {
 		if _, err := client.EmbedTexts(t.Context(), []string{"a"}); !errors.As(err, &failure) {
 			t.Errorf("%s: text: %v", name, err)
 		}
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
 		patient := serve(t, doors[0], remote.Config{Deadline: time.Minute, Retries: 9}, handle)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/assemble"
+	"github.com/mallardmem/mallard/engine/checkpoint"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -255,7 +256,8 @@ func (g *building) loadNamed(ctx context.Context, c *duck.Conn, asked int) (answ
 	return answered, nil
 }
 
-// loadSummary reads the newest summary of the context, or in a replay the one that was shown, if any.
+// loadSummary reads the newest summary of the context, or in a replay the one that was shown, if any. Where the preset shows no summaries but how the agent
+// stands, a checkpoint that has read as much stands in its place.
 func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 	var id, text string
 	var first, last int
@@ -266,14 +268,46 @@ func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 	} else if _, err := c.One(ctx, "build_summary", []any{&id}, sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until))); err != nil {
 		return err
 	}
+	if strings.HasPrefix(id, ids.Checkpoint) {
+		k, err := checkpoint.ByID(ctx, c, id)
+		g.showCheckpoint(k)
+		return err
+	}
 	if id == "" {
-		return nil
+		return g.loadCheckpoint(ctx, c, 0)
 	}
 	found, err := c.One(ctx, "build_summary_of", []any{&id, &text, &first, &last}, sql.Named("id", id))
 	if found && err == nil {
 		g.summary = summaryItem(id, assemble.Untrusted("summary", text), first, last)
 	}
+	if err != nil || g.replay != nil {
+		return err
+	}
+	return g.loadCheckpoint(ctx, c, last)
+}
+
+// loadCheckpoint has the newest checkpoint that has read so far stand in the place of the summary.
+func (g *building) loadCheckpoint(ctx context.Context, c *duck.Conn, from int) error {
+	if g.replay != nil || g.has(SummarySection) || !g.has(State) {
+		return nil
+	}
+	var id string
+	of := []any{sql.Named("conversation_id", g.conversation.ID), sql.Named("from", int32(from)), sql.Named("until", int32(g.built.Until))}
+	if found, err := c.One(ctx, "build_checkpoint", []any{&id}, of...); !found || err != nil {
+		return err
+	}
+	k, err := checkpoint.Before(ctx, c, g.conversation.ID, g.built.Until)
+	if k != nil && k.UpTo >= from {
+		g.showCheckpoint(k)
+	}
 	return err
+}
+
+// showCheckpoint makes a checkpoint what stands for the messages that it has read.
+func (g *building) showCheckpoint(k *checkpoint.Checkpoint) {
+	if k != nil {
+		g.summary = summaryItem(k.ID, assemble.Untrusted("summary", k.Text()), 1, k.UpTo)
+	}
 }
 
 // loadUsage reads what the provider counted for the newest answer of which it is known, if that is not long ago.

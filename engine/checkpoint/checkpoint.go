@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -76,19 +77,43 @@ func scan(rows *sql.Rows) (*Checkpoint, error) {
 
 // Latest gives the newest checkpoint of a conversation; nil: there is none.
 func Latest(ctx context.Context, c *duck.Conn, conversationID string) (*Checkpoint, error) {
-	all, err := list(ctx, c, conversationID, 1)
+	return Before(ctx, c, conversationID, math.MaxInt32)
+}
+
+// Before gives the newest checkpoint that has read no message after a seq; nil: there is none.
+func Before(ctx context.Context, c *duck.Conn, conversationID string, seq int) (*Checkpoint, error) {
+	all, err := list(ctx, c, conversationID, seq, 1)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	return all[0], nil
 }
 
-func list(ctx context.Context, c *duck.Conn, conversationID string, limit int) (all []*Checkpoint, err error) {
+// ByID gives a checkpoint by its whole id; nil: it is gone.
+func ByID(ctx context.Context, c *duck.Conn, id string) (*Checkpoint, error) {
+	found, err := ending(ctx, c, id, nil)
+	if err != nil || len(found) == 0 || found[0].ID != id {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// ending reads the checkpoints whose ids end so, the one with that id first.
+func ending(ctx context.Context, c *duck.Conn, id string, scopes []string) (found []*Checkpoint, err error) {
+	err = c.Each(ctx, "checkpoint_ending", func(rows *sql.Rows) error {
+		k, err := scan(rows)
+		found = append(found, k)
+		return err
+	}, sql.Named("ending", id), sql.Named("scopes", duck.ListArg(scopes)))
+	return found, err
+}
+
+func list(ctx context.Context, c *duck.Conn, conversationID string, upTo, limit int) (all []*Checkpoint, err error) {
 	err = c.Each(ctx, "checkpoint_list", func(rows *sql.Rows) error {
 		k, err := scan(rows)
 		all = append(all, k)
 		return err
-	}, sql.Named("conversation_id", conversationID), sql.Named("limit", int64(limit)))
+	}, sql.Named("conversation_id", conversationID), sql.Named("upto", int64(upTo)), sql.Named("limit", int64(limit)))
 	return all, err
 }
 
@@ -110,7 +135,7 @@ func (cs *Checkpoints) List(ctx context.Context, r ListRequest) (all []*Checkpoi
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, c, v.ID, r.Limit)
+		all, err = list(ctx, c, v.ID, math.MaxInt32, r.Limit)
 		return err
 	})
 	return all, err
@@ -126,12 +151,7 @@ func (cs *Checkpoints) Get(ctx context.Context, id, agent string) (k *Checkpoint
 	}
 	err = cs.file.Read(ctx, "checkpoint", func(c *duck.Conn) error {
 		scopes, _ := cs.scopes.Now().ForReading(agent, nil)
-		var found []*Checkpoint
-		err := c.Each(ctx, "checkpoint_ending", func(rows *sql.Rows) error {
-			k, err := scan(rows)
-			found = append(found, k)
-			return err
-		}, sql.Named("ending", id), sql.Named("scopes", duck.ListArg(scopes)))
+		found, err := ending(ctx, c, id, scopes)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,10 @@ SELECT coalesce(arg_max(ref, position), '') FROM context_items WHERE conversatio
 -- A summary by its id.
 SELECT id, text, first_seq, last_seq FROM summaries WHERE id = $id;
 
+-- name: build_checkpoint
+-- Whether there may be a checkpoint to show.
+SELECT id FROM checkpoints WHERE conversation_id = $conversation_id AND upto_seq BETWEEN $from AND $until LIMIT 1;
+
 -- name: build_usage
 -- What the provider counted for the newest of some messages.
 SELECT usage::VARCHAR FROM messages

@@ -2,7 +2,7 @@
 -- Checkpoints of a conversation, the newest first; none that knew what is retracted now.
 SELECT id, conversation_id, caller_key, upto_seq, tokens_at, user_count_at, message_count_at, cycle, summary, topics, decisions, questions, generated_by, created_at
 FROM checkpoints AS k
-WHERE conversation_id = $conversation_id
+WHERE conversation_id = $conversation_id AND upto_seq <= $upto
   AND NOT EXISTS (FROM messages AS m WHERE m.conversation_id = k.conversation_id AND m.set_aside = 'retracted' AND m.seq <= k.upto_seq AND m.set_aside_at >= k.created_at)
 ORDER BY upto_seq DESC, created_at DESC, id DESC
 LIMIT $limit;
