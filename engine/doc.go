@@ -15,6 +15,8 @@
 //   - recall: questions. Recall, with filters, weights, explanations and a trace.
 //   - conversation: what was said. Append, sessions, large files, the transcripts of hosts.
 //   - compact: what stands for it. Compact, summaries, the removal of messages.
+//   - checkpoint: how it stands while its context fills. Checkpoint, MaybeCheckpoint, FlushPrompt.
+//   - chain: models that are asked one after the other. FailingModels.
 //   - assemble: what a model is shown. Assemble, in the shape of a provider.
 //   - build: the context of the next call, by presets of several hosts. Build, VerifyContext, DiffContexts.
 //   - lookup: a model's tools. Grep, Search, Gaps, Describe, Expand, ExpandQuery, grants.

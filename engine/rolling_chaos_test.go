@@ -126,8 +126,11 @@ func chaosOver(t *testing.T, e *engine.Engine, messages int) {
 func TestRollingChaos(t *testing.T) {
 	enginetest.Alone(t)
 	turns := 120
-	if enginetest.Long("kills") {
+	switch {
+	case enginetest.Long("kills"):
 		turns = 1000
+	case testing.Short():
+		turns = 50
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -179,8 +182,11 @@ func chaosForEver(path string) error {
 func TestRollingKilled(t *testing.T) {
 	enginetest.Alone(t)
 	kills := 5
-	if enginetest.Long("kills") {
+	switch {
+	case enginetest.Long("kills"):
 		kills = 60
+	case testing.Short():
+		kills = 2
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

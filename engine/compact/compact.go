@@ -62,7 +62,10 @@ const (
 // with up to fifteen others, so cancelling ctx at any moment keeps what was done before. One compaction of a conversation runs at a time;
 // Append never waits for it.
 //
-// When the model fails, what was done stays and the error comes with the result. Where the context is over its whole budget, or with
+// The policy Rolling replaces all but the newest messages, and the older summary, by one leaf. When its models fail a checkpoint or a line takes the place of the summary, Pass.Source
+// says which, and RetryPending has it written later: that is no error. docs/conversations.md has its rules.
+//
+// Of the policy DAG: when the model fails, what was done stays and the error comes with the result. Where the context is over its whole budget, or with
 // Force, summaries are then made without the model, marked as fallback, and RetryFallbacks makes them anew. Errors: ErrInvalid,
 // ErrScopeDenied, ErrConflict, and those of the model.
 func (cp *Compactor) Compact(ctx context.Context, r Request) (*Compacted, error) {
