@@ -45,6 +45,9 @@ before is passed over, what is gone leaves. Links are not followed, and a file o
 				return a.answer(s, func() {
 					a.printf("%s: %d added, %d changed, %d unchanged, %d removed; %s written.\n", printable(s.Folder), len(s.Added), len(s.Changed), s.Unchanged,
 						len(s.Removed), plural(s.Notes, "note", "notes"))
+					if r.Files == nil && len(s.Added)+len(s.Changed)+s.Unchanged+len(s.Removed)+len(s.Refused) == 0 {
+						a.note("There is neither MEMORY.md nor a folder memory. With . behind the folder all its Markdown files are read.")
+					}
 					for _, x := range s.Refused {
 						a.note("Refused %s: %s.", printable(x.Path), printable(x.Why))
 					}
