@@ -41,6 +41,8 @@ var acts = []struct {
 	{"custom_instructions", nil, func(o *conversationOptions) { o.Instructions = "Name every heron." }, inPrompt(`Name every heron\.`), "", "Name every heron."},
 	{"context_threshold", func(o *conversationOptions) { o.LeafChunkTokens = 100 }, func(o *conversationOptions) { o.ContextThreshold = 1 },
 		context10(compact.Request{Budget: 100}), "L(5) m9 m10", "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"},
+	{"compaction_policy", nil, func(o *conversationOptions) { o.Policy = setup.PolicyRolling }, context10(forced), // which keeps twenty messages at least
+		"L(5) L(5) m9 m10", "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"},
 	{"fresh_tail_count", nil, func(o *conversationOptions) { o.FreshTailCount = 4 }, context10(forced), "L(5) L(5) m9 m10", "L(5) L(5) m7 m8 m9 m10"},
 	{"fresh_tail_max_tokens", func(o *conversationOptions) { o.FreshTailCount = 8 }, func(o *conversationOptions) { o.FreshTailMaxTokens = 30 }, context10(forced),
 		"L(5) m3 m4 m5 m6 m7 m8 m9 m10", "L(5) L(5) m8 m9 m10"},
