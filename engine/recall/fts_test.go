@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/recall"
 )
 
@@ -30,6 +33,13 @@ func TestFTSPostings(t *testing.T) {
 	if _, err := enginetest.AddSummaries(ctx, e, "talk", func([]string) enginetest.Made {
 		return enginetest.Made{Text: "Ines asked for tea; tea or cake was had", Tokens: 3, Sources: appended.IDs}
 	}); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "MEMORY.md"), []byte("Tea is in the tin, coffee in the jar."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.SyncNotes(ctx, note.SyncRequest{Folder: folder}); err != nil {
 		t.Fatal(err)
 	}
 	if ok, notice := enginetest.FTSReady(t, e, true); !ok {
@@ -63,7 +73,7 @@ func TestFTSPostings(t *testing.T) {
 				t.Errorf("no posting of kind %s: the test shows nothing of it", kind)
 			}
 		}
-		for _, asked := range [][]kinds.Kind{kinds.All(), {kinds.Memory}, {kinds.Message}, {kinds.Summary}, {}} {
+		for _, asked := range [][]kinds.Kind{kinds.All(), {kinds.Memory}, {kinds.Message}, {kinds.Summary}, {kinds.Note}, {}} {
 			found := 0
 			err := recall.EachFTSHit(ctx, c, terms, asked, func(rows *sql.Rows) error {
 				var k key

@@ -26,6 +26,14 @@ summary_hits AS (
     JOIN fts_main_summary_texts.terms AS h USING (termid)
     WHERE a.share > 0 AND list_contains($kinds::VARCHAR[], 'summary')
     GROUP BY a.word, a.share, h.termid, h.docid
+),
+note_hits AS (
+    SELECT a.word, a.share, h.docid, count(*) AS n
+    FROM temp.main.asked_terms AS a
+    JOIN fts_main_note_texts.dict AS t USING (term)
+    JOIN fts_main_note_texts.terms AS h USING (termid)
+    WHERE a.share > 0 AND list_contains($kinds::VARCHAR[], 'note')
+    GROUP BY a.word, a.share, h.termid, h.docid
 )
 SELECT h.word, 'memory', d.name, h.share * h.n / s.scale
 FROM memory_hits AS h
@@ -40,7 +48,12 @@ UNION ALL
 SELECT h.word, 'summary', d.name, h.share * h.n / s.scale
 FROM summary_hits AS h
 JOIN fts_main_summary_texts.docs AS d USING (docid)
-CROSS JOIN fts_main_summary_texts.scale AS s;
+CROSS JOIN fts_main_summary_texts.scale AS s
+UNION ALL
+SELECT h.word, 'note', d.name, h.share * h.n / s.scale
+FROM note_hits AS h
+JOIN fts_main_note_texts.docs AS d USING (docid)
+CROSS JOIN fts_main_note_texts.scale AS s;
 
 -- name: lexical_sample
 -- Questions made of the data: of some documents of a kind their three rarest terms, and the most frequent one.
