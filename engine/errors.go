@@ -26,6 +26,8 @@ var (
 	ErrReadOnly = fault.ErrReadOnly
 	// ErrNoEmbedder: a recall by vectors without a model, or of a file without vectors.
 	ErrNoEmbedder = fault.ErrNoEmbedder
+	// ErrNoReranker: a recall that is to be reranked by a model, and Options.Reranker is none.
+	ErrNoReranker = fault.ErrNoReranker
 	// ErrNoLLM: what was asked needs a language model, and Options.LLM is none.
 	ErrNoLLM = fault.ErrNoLLM
 	// ErrBadVector: a model gave a vector of the wrong length, or one that is zero or not finite.

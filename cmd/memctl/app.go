@@ -158,7 +158,14 @@ func (a *app) withOptions(ctx context.Context, how access, o engine.Options, do 
 
 // asking is with for a command that the process which has the file can answer as well, if there is one and it shares the file.
 func (a *app) asking(ctx context.Context, how access, do func(*share.Reader) error) error {
-	return a.reach(ctx, how|canAskHolder, engine.Options{}, do)
+	return a.askingWith(ctx, how, engine.Options{}, do)
+}
+
+func (a *app) askingWith(ctx context.Context, how access, o engine.Options, do func(*share.Reader) error) error {
+	if o.Reranker == nil { // that process has none of ours
+		how |= canAskHolder
+	}
+	return a.reach(ctx, how, o, do)
 }
 
 func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*share.Reader) error) error {

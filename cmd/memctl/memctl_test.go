@@ -50,6 +50,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	crossEncoders, err := filepath.Abs(filepath.Join("..", "..", "testdata", "crossencoder"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Files: scripts,
 		Setup: func(env *testscript.Env) error {
@@ -57,6 +61,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("TESTMODELS", models)
+			env.Setenv("CROSSENCODER", crossEncoders)
 			env.Setenv("MEMCTL_FTS", os.Getenv("MEMCTL_FTS"))
 			return nil
 		},

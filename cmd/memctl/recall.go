@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
@@ -14,7 +15,7 @@ import (
 
 func newRecallCommand(a *app) *cobra.Command {
 	var q recall.Query
-	var weights string
+	var weights, rerank string
 	var prompt, trace bool
 	cmd := &cobra.Command{
 		Use:   "recall QUERY…",
@@ -30,6 +31,7 @@ signals, what was dropped where, and how long each stage took.
 --lift session shows one hit for each session of the messages found, --lift summary the summaries above them.
 --prompt prints one escaped block for a model's prompt instead, without what is hardly likely to be right.
 --where, --role and --speaker say whose metadata, and which messages.
+--rerank has a cross-encoder look at the best hits once more: its folder, or its name under $MEMCTL_MODELS. With light the plain cosine does, with none nobody.
 --weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
@@ -40,6 +42,7 @@ signals, what was dropped where, and how long each stage took.
   memctl recall "release day" --min-confidence 0.2
   memctl recall "release day" --as-of 2026-05-01
   memctl recall "where did the crane stand" --kind message --lift summary
+  memctl recall "release day" --rerank models/ms-marco-MiniLM-L-6-v2
   memctl recall "release day" --prompt --limit 5`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -59,7 +62,20 @@ signals, what was dropped where, and how long each stage took.
 			if q.Mode == recall.LexicalMode {
 				how = 0
 			}
-			return a.asking(cmd.Context(), how, func(r *share.Reader) error {
+			var o engine.Options
+			switch rerank {
+			case "":
+			case string(recall.LightRerank), string(recall.NoRerank):
+				q.Rerank = recall.Rerank(rerank)
+			default:
+				model, err := openReranker(rerank)
+				if err != nil {
+					return err
+				}
+				defer model.Close()
+				o.Reranker, q.Rerank = model.Reranker, recall.ModelRerank
+			}
+			return a.askingWith(cmd.Context(), how, o, func(r *share.Reader) error {
 				result, err := share.Recall.Do(cmd.Context(), r, q)
 				if err != nil {
 					return err
@@ -102,6 +118,7 @@ signals, what was dropped where, and how long each stage took.
 	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
 	f.StringVar((*string)(&q.Level), "level", string(memory.Abstract), "how much of each text: l0, l1 or full")
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
+	f.StringVar(&rerank, "rerank", "", "who looks at the best once more: the folder or name of a cross-encoder, light or none (default as the weights say)")
 	f.BoolVar(&q.Expand, "expand", false, "look for synonyms too")
 	f.BoolVar(&q.Adaptive, "adaptive", false, "skip the recall when the text asks for nothing, such as a greeting")
 	f.StringVar((*string)(&q.Lift), "lift", "", "show messages as what is above them: session or summary")

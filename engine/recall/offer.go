@@ -25,6 +25,7 @@ type offers struct {
 	byWords             bool
 	chance              float64
 	bestCosine, bestRaw float64 // greatest near cosine and raw score; NaN: nobody has any
+	modelScores         map[int32]float64
 }
 
 // offered are the candidates, as recall_rank reads them.
@@ -65,6 +66,12 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 	duck.Value("chance", func(o *offer) float64 { return o.all.chance }),
 	duck.Value("best_cosine", func(o *offer) float64 { return o.all.bestCosine }),
 	duck.Value("best_raw", func(o *offer) float64 { return o.all.bestRaw }),
+	duck.Value("model_score", func(o *offer) float64 {
+		if s, ok := o.all.modelScores[o.No]; ok {
+			return s
+		}
+		return math.NaN()
+	}),
 }}
 
 // asking is what is asked, as far as that is a list.
@@ -101,7 +108,7 @@ func (r *recall) offers() []offer {
 		}
 	}
 	all := &offers{at: r.at, hits: int32(r.query.Limit), byWords: r.question.byWords, chance: r.chance(),
-		bestCosine: math.NaN(), bestRaw: math.NaN()}
+		bestCosine: math.NaN(), bestRaw: math.NaN(), modelScores: r.modelScores}
 	list := make([]offer, len(r.found))
 	for i := range r.found {
 		f := &r.found[i]

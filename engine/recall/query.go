@@ -72,6 +72,9 @@ type Query struct {
 	MinConfidence float64
 	// Mode; default hybrid where there is a model, else lexical. Hybrid or vector by name is ErrNoEmbedder without one.
 	Mode Mode
+	// Rerank is who looks at the best candidates once more. Default the model of Options.Reranker where there is one, else as the weights say. ModelRerank
+	// by name is ErrNoReranker without one.
+	Rerank Rerank
 	// WeightSet names stored weights; default "memory", or without memories "transcript", or "note" when only notes are asked for.
 	WeightSet string
 	// Weights take the place of any set.
@@ -152,6 +155,11 @@ func (q Query) validate() error {
 	}
 	if q.Mode != "" {
 		if err := fault.Member("mode", q.Mode, Modes()); err != nil {
+			return err
+		}
+	}
+	if q.Rerank != AnyRerank {
+		if err := fault.Member("rerank", q.Rerank, Reranks()); err != nil {
 			return err
 		}
 	}

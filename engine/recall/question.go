@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -119,7 +120,7 @@ func (r *recall) weigh(ctx context.Context, c *duck.Conn) (err error) {
 	if err == nil && r.query.RelatedTo != "" && r.weights.Relation == 0 {
 		err = fault.Invalid("related_to", r.query.RelatedTo, "nothing unless the weight relation is above 0")
 	}
-	return err
+	return cmp.Or(err, r.settleRerank())
 }
 
 // findConversations gives the ids of those that the query names.

@@ -44,7 +44,10 @@ func (r *recall) rank(ctx context.Context, c *duck.Conn) error {
 			ranking.Hold()
 			r.recaller.held.Store(true)
 		})
-		err = ranking.Lend(ctx, func(p *duck.Conn) error { return r.rankIn(ctx, p, c) })
+		if err = r.rerank(ctx, c); err == nil {
+			r.step = "rank"
+			err = ranking.Lend(ctx, func(p *duck.Conn) error { return r.rankIn(ctx, p, c) })
+		}
 	}
 	if err == nil {
 		r.result.Trace.ranked(r.candidates, time.Since(start))
@@ -73,6 +76,7 @@ var rankedColumns = map[string]func(*Candidate) any{
 	"answered_score":      func(v *Candidate) any { return &v.AnsweredScore },
 	"relation_score":      func(v *Candidate) any { return &v.RelationScore },
 	"fresh_score":         func(v *Candidate) any { return &v.FreshScore },
+	"position":            func(v *Candidate) any { return &v.position },
 	"fused":               func(v *Candidate) any { return &v.Fused },
 	"reranked":            func(v *Candidate) any { return &v.Reranked },
 	"recency":             func(v *Candidate) any { return &v.Recency },
@@ -86,46 +90,12 @@ var rankedColumns = map[string]func(*Candidate) any{
 
 // rankIn ranks in the ranking's own instance p; c is the file.
 func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
-	w := r.weights
-	if r.result.Mode != Hybrid { // one channel has nothing to blend in
-		w.Rerank = "none"
-	}
-	if err := weighIn(ctx, p, w.arg()); err != nil {
+	if err := r.order(ctx, p); err != nil {
 		return err
 	}
-	froms, untils := r.periods()
-	offered.Put(p, r.offers())
-	defer offered.Put(p, nil)
-	asked.Put(p, []asking{{r.question.words, froms, untils}})
-	relating.Put(p, r.relations)
-	on := map[string]bool{"date": w.Date > 0 && len(froms) > 0, "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "light": w.Rerank == "light"}
-	r.switchBesides(on)
 	byNo := make(map[int32]*resident.Found, len(r.found))
 	for i := range r.found {
 		byNo[r.found[i].No] = &r.found[i]
-	}
-	r.candidates = make([]Candidate, 0, len(r.found))
-	var dest []any
-	var v Candidate
-	err := p.EachPart(ctx, "recall_rank", on, w.arg(), func(rows *sql.Rows) error {
-		if dest == nil {
-			names, err := rows.Columns()
-			if err != nil {
-				return err
-			}
-			for _, name := range names {
-				dest = append(dest, rankedColumns[name](&v))
-			}
-		}
-		v = Candidate{}
-		err := rows.Scan(dest...)
-		f := byNo[v.DocNo]
-		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes, v.ByPassage, v.Verbatim = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes, f.ByPassage, r.saysIt(v.DocNo)
-		r.candidates = append(r.candidates, v)
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	left := slices.IndexFunc(r.candidates, func(v Candidate) bool { return v.Dropped != "" })
 	if left < 0 {
@@ -139,6 +109,54 @@ func (r *recall) rankIn(ctx context.Context, p, c *duck.Conn) error {
 		r.candidates[i].Dropped = "limit"
 	}
 	return nil
+}
+
+// order takes the candidates through the stages of the query recall_rank, in the ranking's own instance p.
+func (r *recall) order(ctx context.Context, p *duck.Conn) error {
+	w := r.weights
+	switch {
+	case r.modelScores != nil:
+		w.Rerank = string(ModelRerank)
+	case r.result.Mode != Hybrid: // one channel has nothing to blend in
+		w.Rerank = string(NoRerank)
+	}
+	if err := weighIn(ctx, p, w.arg()); err != nil {
+		return err
+	}
+	froms, untils := r.periods()
+	offered.Put(p, r.offers())
+	defer offered.Put(p, nil)
+	asked.Put(p, []asking{{r.question.words, froms, untils}})
+	relating.Put(p, r.relations)
+	on := map[string]bool{"date": w.Date > 0 && len(froms) > 0, "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "window": w.Rerank != string(NoRerank)}
+	r.switchBesides(on)
+	byNo := make(map[int32]*resident.Found, len(r.found))
+	for i := range r.found {
+		byNo[r.found[i].No] = &r.found[i]
+	}
+	r.candidates = make([]Candidate, 0, len(r.found))
+	var dest []any
+	var v Candidate
+	return p.EachPart(ctx, "recall_rank", on, w.arg(), func(rows *sql.Rows) error {
+		if dest == nil {
+			names, err := rows.Columns()
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				dest = append(dest, rankedColumns[name](&v))
+			}
+		}
+		v = Candidate{}
+		err := rows.Scan(dest...)
+		f := byNo[v.DocNo]
+		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes, v.ByPassage, v.Verbatim = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes, f.ByPassage, r.saysIt(v.DocNo)
+		if s, ok := r.modelScores[v.DocNo]; ok {
+			v.ModelScore = &s
+		}
+		r.candidates = append(r.candidates, v)
+		return err
+	})
 }
 
 // weighIn makes weights those of the statements of a connection of the ranking's instance.

@@ -50,6 +50,7 @@ type recall struct {
 	rarity        *resident.Rarity     // nil: counted in the file
 	asksFile      bool                 // the question stands in the connection's tables
 	found         []resident.Found
+	modelScores   map[int32]float64 // what the reranker says of documents; nil: it is not asked, or says nothing
 	candidates    []Candidate
 	verbatim      []int32    // documents that say the question word for word, ascending; empty where the weights don't ask
 	relations     []relation // that lead to documents, likewise

@@ -83,7 +83,8 @@ type Candidate struct {
 	Verbatim      bool     `json:"verbatim,omitempty"`    // it says the question word for word
 	FreshScore    *float64 `json:"fresh_score,omitempty"` // how new and important a memory is; nil: it is none
 	Fused         float64  `json:"fused"`
-	Lead          float64  `json:"lead"` // by how much the greatest Fused is above the next; 0 of all others
+	Lead          float64  `json:"lead"`                  // by how much the greatest Fused is above the next; 0 of all others
+	ModelScore    *float64 `json:"model_score,omitempty"` // what the reranker says of the text; nil: nothing
 	Reranked      float64  `json:"reranked"`
 	Recency       float64  `json:"recency"`
 	Importance    float64  `json:"importance"`
@@ -96,6 +97,8 @@ type Candidate struct {
 	Confidence *float64 `json:"confidence,omitempty"`
 	Deferred   bool     `json:"deferred"`          // too similar to a better one
 	Dropped    string   `json:"dropped,omitempty"` // the stage that dropped it
+
+	position int32 // among the candidates that a reranker may look at, from 1
 }
 
 // Prompt is PromptFrom the confidence that keeps most noise out of a prompt.

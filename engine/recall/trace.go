@@ -15,9 +15,10 @@ type Trace struct {
 	LexicalQuery string         `json:"lexical_query,omitempty"` // after expansion
 	Terms        []string       `json:"terms,omitempty"`         // what the index was asked
 	Tags         []string       `json:"tags,omitempty"`
-	Dates        []dates.Period `json:"dates,omitempty"`    // that the query names
-	Resident     bool           `json:"resident,omitempty"` // the resident index found the candidates, not the file
-	Past         bool           `json:"past,omitempty"`     // texts or memories took part that are not of the present; these are in the file alone
+	Dates        []dates.Period `json:"dates,omitempty"`     // that the query names
+	Resident     bool           `json:"resident,omitempty"`  // the resident index found the candidates, not the file
+	Past         bool           `json:"past,omitempty"`      // texts or memories took part that are not of the present; these are in the file alone
+	Reranking    *Reranking     `json:"reranking,omitempty"` // what a model did; nil: none was asked
 	Stages       []Stage        `json:"stages"`
 	Drops        []Drop         `json:"drops"` // largest first
 	Duration     time.Duration  `json:"duration_ns"`

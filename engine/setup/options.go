@@ -32,6 +32,11 @@ func (o Options) LoadsFTS() bool { return o.FTS != "" || o.Lexical == FTSBackend
 type Options struct {
 	// Embedder makes the vectors. Nil: what is written has none (its coverage in Stats falls) and recall is lexical.
 	Embedder Embedder
+	// Reranker looks at the best candidates of a recall once more: a cross-encoder of rerank/onnx, rerank/hugot or rerank/remote, or one of your own. Default
+	// none: the weights' own rerank.
+	Reranker Reranker
+	// RerankDeadline is how long a recall waits for it. Default 5 s.
+	RerankDeadline time.Duration
 	// EmbedDeadline is how long a write waits for the model, and half a second more for each text after the first; what has no vector by then
 	// is stored without, and gets it from RebuildIndex. Default 30 s.
 	EmbedDeadline time.Duration
@@ -115,6 +120,7 @@ func (o Options) WithDefaults() Options {
 	if o.Threads == 0 {
 		o.Threads = max(1, min(runtime.NumCPU(), o.MemoryLimit/64))
 	}
+	Preset(&o.RerankDeadline, 5*time.Second)
 	if o.EmbedDeadline == 0 {
 		o.EmbedDeadline = 30 * time.Second
 	}
@@ -165,6 +171,9 @@ func (o Options) Validate() error {
 	}
 	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
 		errs = append(errs, fault.Invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
+	}
+	if o.RerankDeadline < 0 {
+		errs = append(errs, fault.Invalid("RerankDeadline", o.RerankDeadline, "more than 0"))
 	}
 	if o.EmbedDeadline < 0 {
 		errs = append(errs, fault.Invalid("EmbedDeadline", o.EmbedDeadline, "more than 0"))

@@ -29,7 +29,7 @@ CREATE TYPE weights AS STRUCT(
     related         DOUBLE,   -- what a word related to one of the question adds to its frequency, times the square of their cosine; 0 is off
     chance          DOUBLE,   -- floor of the cosine of what has no word of the question, in what random text reaches with the model, 0 is off
     min_score       DOUBLE,   -- floor of the fused score, 0 is off
-    rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'none'
+    rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'none'; 'model' while a reranker's scores are blended in
     decay           VARCHAR,  -- 'engine': composite of use, age and importance; 'simple': age; 'none'
     freshness_floor BOOLEAN,  -- engine: a memory never fades below its recency
     half_life       DOUBLE,   -- engine: days in which half of the recency of a memory without importance is gone, in the tier working

@@ -117,19 +117,21 @@ fused AS (
 ),
 placed AS (
     SELECT *,
-        -- if light
+        -- if window
         row_number() OVER best - count_if(expired) OVER best AS position  -- among those that have not expired
         -- end if
     FROM fused
-    WINDOW best AS (ORDER BY by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 12) DESC NULLS LAST, doc_no ROWS UNBOUNDED PRECEDING)  -- if light
+    WINDOW best AS (ORDER BY by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 12) DESC NULLS LAST, doc_no ROWS UNBOUNDED PRECEDING)  -- if window
 ),
 reranked AS (
     SELECT *,
-        CASE WHEN weight('rerank') = 'light' THEN light_blend(fused, cosine) ELSE fused END AS reranked,
+        CASE WHEN weight('rerank') = 'light' THEN light_blend(fused, cosine)
+             WHEN weight('rerank') = 'model' THEN rerank_blend(fused, model_score, lexical_score(raw))  -- the words' own score, however the weights normalise it
+             ELSE fused END AS reranked,
         CASE WHEN by_chance THEN 'chance'
              WHEN fused < weight('min_score') THEN 'min_score'
              WHEN expired THEN 'expired'
-             WHEN position > 2 * hits THEN 'rerank_window'  -- if light
+             WHEN position > 2 * hits THEN 'rerank_window'  -- if window
         END AS dropped_early
     FROM placed
 ),
@@ -161,6 +163,7 @@ SELECT doc_no, tells, vector_score, lexical_score,
     relation_score,  -- if relation_ranked
     fresh_score,  -- if fresh
     fresh_score,  -- if fresh_ranked
+    position,  -- if window
     fused, reranked, recency, importance_weighted, trusted, length_normed, composite, decayed,
     coalesce(dropped_early,
         CASE WHEN decayed < weight('hard_min_score') THEN 'hard_min_score'

@@ -18,6 +18,7 @@ var (
 	ErrClosed     = sentinel("engine is closed")
 	ErrReadOnly   = sentinel("engine is read-only")
 	ErrNoEmbedder = sentinel("no embedding model")
+	ErrNoReranker = sentinel("no reranker")
 	ErrNoLLM      = sentinel("no language model")
 	ErrBadVector  = sentinel("unusable vector")
 
