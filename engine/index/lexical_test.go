@@ -70,8 +70,8 @@ func TestCheckLexicalQuestions(t *testing.T) {
 		t.Errorf("an empty file: %+v", x)
 	}
 	enginetest.Stock(t, e)
-	// Three kinds are asked: the tea stands in a memory and in both messages.
-	if x := ask(recall.CheckLexicalRequest{Questions: []string{"Which tea?", "nothing of that kind", ""}}); x.Questions != 9 || x.Scores != 3 || x.Documents != 3 {
+	// Four kinds are asked: the tea stands in a memory and in both messages.
+	if x := ask(recall.CheckLexicalRequest{Questions: []string{"Which tea?", "nothing of that kind", ""}}); x.Questions != 12 || x.Scores != 3 || x.Documents != 3 {
 		t.Errorf("questions of the caller: %+v", x)
 	}
 	if x := ask(recall.CheckLexicalRequest{Questions: []string{}}); x.Questions != 0 {
