@@ -8,6 +8,7 @@ var goNames = []string{
 	"name the extension's file with Options.FTS", "name the extension's file with MEMCTL_FTS",
 	"open the file with Options.Lexical fts", "give --lexical fts",
 	"open with Options.Embedder", "name it with --model",
+	"open with Options.Reranker", "name it with --rerank",
 	"Options.Embedder", "--model",
 	"Options.MemoryLimit of", "--memory of",
 	"is too little; open with more:", "is too little; give more with --memory, with MEMCTL_MEMORY, or in the configuration file:",

@@ -76,7 +76,6 @@ var rankedColumns = map[string]func(*Candidate) any{
 	"answered_score":      func(v *Candidate) any { return &v.AnsweredScore },
 	"relation_score":      func(v *Candidate) any { return &v.RelationScore },
 	"fresh_score":         func(v *Candidate) any { return &v.FreshScore },
-	"position":            func(v *Candidate) any { return &v.position },
 	"fused":               func(v *Candidate) any { return &v.Fused },
 	"reranked":            func(v *Candidate) any { return &v.Reranked },
 	"recency":             func(v *Candidate) any { return &v.Recency },
@@ -137,6 +136,8 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 	r.candidates = make([]Candidate, 0, len(r.found))
 	var dest []any
 	var v Candidate
+	var position int32 // among those that a reranker may look at, from 1
+	r.positions = map[int32]int32{}
 	return p.EachPart(ctx, "recall_rank", on, w.arg(), func(rows *sql.Rows) error {
 		if dest == nil {
 			names, err := rows.Columns()
@@ -144,6 +145,10 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 				return err
 			}
 			for _, name := range names {
+				if name == "position" {
+					dest = append(dest, &position)
+					continue
+				}
 				dest = append(dest, rankedColumns[name](&v))
 			}
 		}
@@ -154,7 +159,7 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 		if s, ok := r.modelScores[v.DocNo]; ok {
 			v.ModelScore = &s
 		}
-		r.candidates = append(r.candidates, v)
+		r.candidates, r.positions[v.DocNo] = append(r.candidates, v), position
 		return err
 	})
 }

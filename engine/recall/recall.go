@@ -50,6 +50,7 @@ type recall struct {
 	rarity        *resident.Rarity     // nil: counted in the file
 	asksFile      bool                 // the question stands in the connection's tables
 	found         []resident.Found
+	positions     map[int32]int32   // of candidates, by their fused score
 	modelScores   map[int32]float64 // what the reranker says of documents; nil: it is not asked, or says nothing
 	candidates    []Candidate
 	verbatim      []int32    // documents that say the question word for word, ascending; empty where the weights don't ask

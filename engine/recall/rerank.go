@@ -74,7 +74,7 @@ func (r *recall) rerank(ctx context.Context, c *duck.Conn) error {
 	if len(window) == 0 {
 		return nil
 	}
-	slices.SortFunc(window, func(a, b Candidate) int { return cmp.Compare(a.position, b.position) })
+	slices.SortFunc(window, func(a, b Candidate) int { return cmp.Compare(r.positions[a.DocNo], r.positions[b.DocNo]) })
 	docNos := make([]int32, len(window))
 	for i, v := range window {
 		docNos[i] = v.DocNo

@@ -97,8 +97,6 @@ type Candidate struct {
 	Confidence *float64 `json:"confidence,omitempty"`
 	Deferred   bool     `json:"deferred"`          // too similar to a better one
 	Dropped    string   `json:"dropped,omitempty"` // the stage that dropped it
-
-	position int32 // among the candidates that a reranker may look at, from 1
 }
 
 // Prompt is PromptFrom the confidence that keeps most noise out of a prompt.
