@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/setup"
 )
@@ -36,7 +38,7 @@ func manyScripts(rng *rand.Rand) []string {
 	return words
 }
 
-// TestRawScoresOfFTS: on three thousand texts of one field, the extension's score times ln 10 is the raw score of recall.
+// TestRawScoresOfFTS: on three thousand texts of one field, and notes, the extension's score times ln 10 is the raw score of recall.
 func TestRawScoresOfFTS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: many questions, none beside another")
@@ -69,12 +71,23 @@ func TestRawScoresOfFTS(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
+	var lines []string
+	for range 3000 {
+		lines = append(lines, text())
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "MEMORY.md"), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := e.SyncNotes(t.Context(), note.SyncRequest{Folder: folder}); err != nil || s.Notes < 300 {
+		t.Fatalf("%+v, %v", s, err)
+	}
 	x, err := e.CheckLexical(t.Context(), recall.CheckLexicalRequest{Sample: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !x.Agree() || x.Difference > 1e-6 || x.Questions != 180 || x.Documents < 2850 || x.Scores < 50_000 {
-		t.Errorf("%+v: want 180 questions that hit nearly all documents, and agreement", x)
+	if !x.Agree() || x.Difference > 1e-6 || x.Questions != 240 || x.Documents < 2850 || x.Scores < 50_000 {
+		t.Errorf("%+v: want 240 questions that hit nearly all documents, and agreement", x)
 	}
 	t.Logf("%d scores, greatest difference %.2g", x.Scores, x.Difference)
 
