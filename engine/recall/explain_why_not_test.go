@@ -261,3 +261,32 @@ func TestExplainLeavesNothingBehind(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
+
+// TestWhyNotThen: what a moment of the past knew nothing of is looked up in the present, and said to be none of it.
+func TestWhyNotThen(t *testing.T) {
+	t.Parallel()
+	clock := &enginetest.Clock{At: enginetest.Noon}
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}, Now: clock.Now})
+	remember := func(text string) string {
+		t.Helper()
+		m, err := e.Remember(t.Context(), memory.RememberRequest{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.ID
+	}
+	first := remember("The crane is green")
+	then := clock.At.Add(time.Minute)
+	clock.Advance(time.Hour)
+	if _, err := e.Forget(t.Context(), memory.ForgetRequest{ID: first}); err != nil {
+		t.Fatal(err)
+	}
+	later := remember("The crane is blue")
+	r, err := e.Recall(t.Context(), recall.Query{Text: "crane", KnownAt: then, WhyNot: later})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := r.WhyNot; w == nil || w.ID != later || w.Text != "The crane is blue" || !slices.Equal(w.Filters, []string{"then"}) || !r.Trace.Past {
+		t.Errorf("%+v", w)
+	}
+}

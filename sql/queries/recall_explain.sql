@@ -36,7 +36,7 @@ FROM mallard.main.documents AS d
 LEFT JOIN mallard.main.memories AS m ON m.id = d.owner_id
 LEFT JOIN mallard.main.messages AS g ON g.id = d.owner_id
 LEFT JOIN mallard.main.summaries AS s ON s.id = d.owner_id
-LEFT JOIN mallard.main.notes AS n USING (doc_no)
+LEFT JOIN mallard.main.notes AS n ON n.doc_no = d.doc_no
 WHERE (d.owner_id = $id OR length($id) >= $shortest::INTEGER AND ends_with(d.owner_id, $id))
   AND ($scopes::VARCHAR[] IS NULL OR list_contains($scopes::VARCHAR[], d.scope))
 ORDER BY d.owner_id <> $id, d.owner_id
