@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestRunRecall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: eight processes, one of them killed")
+	}
 	config := small()
 	config.Folder = t.TempDir()
 	config.Child = func(ctx context.Context, phase bench.Phase, file string) *exec.Cmd {

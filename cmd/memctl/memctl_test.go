@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,6 +47,11 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("testdata has no scripts: %v", err)
 	}
+	if testing.Short() {
+		scripts = slices.DeleteFunc(scripts, func(path string) bool {
+			return slices.Contains(inWhole, strings.TrimSuffix(filepath.Base(path), ".txtar"))
+		})
+	}
 	models, err := filepath.Abs(filepath.Join("..", "..", "embed", "hugot", "testdata"))
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +80,9 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await, "many": many, "sqlite": sqlite},
 	})
 }
+
+// inWhole are scripts that the short form leaves out, for they take longest and show again what tests of the engine show.
+var inWhole = []string{"bench", "conversation", "demo", "explain", "history", "lineage", "model", "recover", "scopes", "share", "shred", "sql", "values", "hosts"}
 
 func many(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

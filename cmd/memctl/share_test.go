@@ -60,6 +60,9 @@ var timing = regexp.MustCompile(`"duration_ns": \d+|\d+\.\d ms|(?m:  +(\d+\.\d|M
 
 // TestThroughHolder: every command that reads says the same through the process that has the file as it does with the file to itself.
 func TestThroughHolder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: a process for every question, twice")
+	}
 	folder := t.TempDir()
 	for _, args := range [][]string{
 		{"remember", "Ines drinks green tea", "--scope", "user:ines", "--importance", "0.9"},
