@@ -29,7 +29,7 @@ WITH signals AS (
         CASE WHEN o.raw IS NOT NULL THEN rank_score(rank() OVER (ORDER BY round(o.raw, 9) DESC NULLS LAST)) END AS lexical_score,
         -- end if
         CASE WHEN o.kind = 'memory' THEN newness(days_between(o.created_at, o.asked_at), o.importance) END AS fresh_score,  -- if fresh
-        CASE WHEN o.kind = 'memory' THEN rank_score(rank() OVER (ORDER BY newness(days_between(o.created_at, o.asked_at), o.importance) DESC NULLS LAST)) END AS fresh_score,  -- if fresh_ranked
+        CASE WHEN o.kind = 'memory' THEN rank_score(rank() OVER (ORDER BY CASE WHEN o.kind = 'memory' THEN newness(days_between(o.created_at, o.asked_at), o.importance) END DESC NULLS LAST)) END AS fresh_score,  -- if fresh_ranked
         -- if date
         list_max(list_transform(list_zip(a.froms, a.untils), lambda period:
             date_fit(coalesce(o.valid_from, o.created_at), period[1], period[2], weight('date_days')))) AS date_score,
