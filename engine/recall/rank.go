@@ -153,14 +153,16 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 			}
 		}
 		v = Candidate{}
-		err := rows.Scan(dest...)
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
 		f := byNo[v.DocNo]
 		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes, v.ByPassage, v.Verbatim = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes, f.ByPassage, r.saysIt(v.DocNo)
 		if s, ok := r.modelScores[v.DocNo]; ok {
 			v.ModelScore = &s
 		}
 		r.candidates, r.positions[v.DocNo] = append(r.candidates, v), position
-		return err
+		return nil
 	})
 }
 
