@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -78,14 +77,36 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names every bad field of a filled configuration. Values that may hold a secret aren't repeated.
-func (c Config) validate() error {
-	var bad []error
-	fail := func(field, value, allowed string) {
-		bad = append(bad, fmt.Errorf("%s is %s; allowed: %s", field, value, allowed))
+// Providers lists those that a Config may name.
+func Providers() []string { return slices.Sorted(maps.Keys(shapes)) }
+
+// KeyVariable is the environment variable in which a provider's key usually stands, such as JINA_API_KEY.
+func KeyVariable(provider string) string { return strings.ToUpper(provider) + "_API_KEY" }
+
+// Fault is what is wrong with a field of a Config. Values that may hold a secret aren't repeated.
+type Fault struct{ Field, Value, Allowed string }
+
+func (f Fault) Error() string {
+	return fmt.Sprintf("%s is %s; allowed: %s", f.Field, f.Value, f.Allowed)
+}
+
+// Refused is a Config with faults.
+type Refused []Fault
+
+func (r Refused) Error() string {
+	said := make([]string, len(r))
+	for i, f := range r {
+		said[i] = f.Error()
 	}
+	return strings.Join(said, "\n")
+}
+
+// validate names every bad field of a filled configuration: it is nil or a Refused.
+func (c Config) validate() error {
+	var bad Refused
+	fail := func(field, value, allowed string) { bad = append(bad, Fault{field, value, allowed}) }
 	if _, ok := shapes[c.Provider]; !ok {
-		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(slices.Sorted(maps.Keys(shapes)), ", "))
+		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(Providers(), ", "))
 	}
 	const addresses = "http://host/path or https://host/path, without user, query or fragment"
 	if u, err := url.Parse(c.URL); err != nil {
@@ -108,7 +129,10 @@ func (c Config) validate() error {
 	if c.MaxCharacters < 0 {
 		fail("MaxCharacters", fmt.Sprint(c.MaxCharacters), "0 (4000) or more")
 	}
-	return errors.Join(bad...)
+	if bad == nil {
+		return nil
+	}
+	return bad
 }
 
 // publicURL is an address without what may be secret in it. One that doesn't parse isn't shown.
