@@ -37,6 +37,13 @@ type recording struct {
 	positions []map[string]int // of turns by message id, per talk; of the first copy
 	turns     int              // of all copies
 	appending time.Duration    // what storing them took
+	walked    walked
+}
+
+// walked is what each question recalls with the weights that were asked last, when nothing is reranked: positions of turns; nil: it was not asked yet.
+type walked struct {
+	weights recall.Weights // their own rerank left out
+	turns   [][]int
 }
 
 // placed is a question and the talk it is about.
@@ -151,6 +158,11 @@ func (r *recording) answers(ctx context.Context, set WeightSet) ([]Answer, error
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	answers := make([]Answer, len(r.questions))
+	weights := set.Weights
+	weights.Rerank = ""
+	if r.walked.weights != weights {
+		r.walked = walked{weights, make([][]int, len(r.questions))}
+	}
 	var lock sync.Mutex // of next, and of what happens to be done about an answer
 	next, done := 0, 0
 	var group sync.WaitGroup
@@ -164,7 +176,7 @@ func (r *recording) answers(ctx context.Context, set WeightSet) ([]Answer, error
 				if i >= len(answers) {
 					return
 				}
-				a, err := r.answer(ctx, r.questions[i], set)
+				a, err := r.answer(ctx, i, set)
 				if err != nil {
 					stop(err)
 					return
@@ -181,45 +193,53 @@ func (r *recording) answers(ctx context.Context, set WeightSet) ([]Answer, error
 	return answers, context.Cause(ctx)
 }
 
-func (r *recording) answer(ctx context.Context, q placed, set WeightSet) (Answer, error) {
+func (r *recording) answer(ctx context.Context, i int, set WeightSet) (Answer, error) {
+	q := r.questions[i]
 	t := &r.talks[q.talk]
 	query := r.query(q, set)
 	query.Conversations = []string{t.name}
 	var recalled []int
+	var err error
 	if query.Rerank != recall.NoRerank {
-		if err := r.recall(ctx, q, query, &recalled); err != nil {
+		if recalled, err = r.recall(ctx, q, query); err != nil {
 			return Answer{}, err
 		}
-		query.Rerank = recall.NoRerank
 	}
-	query.Limit = walkLimit
-	if err := r.recall(ctx, q, query, &recalled); err != nil {
-		return Answer{}, err
+	if r.walked.turns[i] == nil {
+		query.Limit, query.Rerank = walkLimit, recall.NoRerank
+		if r.walked.turns[i], err = r.recall(ctx, q, query); err != nil {
+			return Answer{}, err
+		}
+	}
+	reranked := recalled
+	for _, at := range r.walked.turns[i] {
+		if !slices.Contains(reranked, at) {
+			recalled = append(recalled, at)
+		}
 	}
 	a := t.answer(q.question, recalled)
 	a.Data = r.data
 	return a, nil
 }
 
-// recall asks a question and adds the positions of the turns that come, but for those that are there.
-func (r *recording) recall(ctx context.Context, q placed, query recall.Query, recalled *[]int) error {
+// recall asks a question and gives the positions of the turns that come, best first.
+func (r *recording) recall(ctx context.Context, q placed, query recall.Query) ([]int, error) {
 	result, err := r.engine.Recall(ctx, query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if done := result.Trace.Reranking; done != nil && done.Failure != "" {
-		return fmt.Errorf("%q: the reranker %s: %s", q.text, done.Model, done.Failure) // else it would pass for one that changes nothing
+		return nil, fmt.Errorf("%q: the reranker %s: %s", q.text, done.Model, done.Failure) // else it would pass for one that changes nothing
 	}
-	for _, hit := range result.Hits {
+	recalled := make([]int, len(result.Hits))
+	for i, hit := range result.Hits {
 		position, ok := r.positions[q.talk][hit.ID]
 		if !ok {
-			return fmt.Errorf("%q recalled %s, which is not of %s", q.text, hit.ID, r.talks[q.talk].name)
+			return nil, fmt.Errorf("%q recalled %s, which is not of %s", q.text, hit.ID, r.talks[q.talk].name)
 		}
-		if !slices.Contains(*recalled, position) {
-			*recalled = append(*recalled, position)
-		}
+		recalled[i] = position
 	}
-	return nil
+	return recalled, nil
 }
 
 // times asks a sample of the questions one after another, each with all sets in turn, within any copy of their conversation or across all, and gives how
