@@ -202,13 +202,21 @@ func (ix *Index) insertWanted(ctx context.Context, tx *duck.Write, m Model, all 
 		return err
 	}
 	var rows [][]driver.Value
+	var made []embedded
+	sums := ix.sums(texts)
 	for i, u := range all {
 		if wanted[u.number] && now[i] == texts[i] && vectors[i] != nil {
 			rows = append(rows, []driver.Value{u.number, vectors[i]})
+			if sums != nil {
+				made = append(made, embedded{u.number, sums[i], vectors[i]})
+			}
 			if m == ix.Chosen {
 				ix.noteVector(u, vectors[i])
 			}
 		}
 	}
-	return tx.AppendRows(m.Table(), rows)
+	if err := tx.AppendRows(m.Table(), rows); err != nil {
+		return err
+	}
+	return ix.remember(ctx, tx, m.fingerprint, made, true)
 }

@@ -324,6 +324,12 @@ func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
 	err := u.file.Write(ctx, "vectors", func(tx *duck.Write) error {
 		u.index.NoteAll()
 		changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", u.index.Chosen.Table()))
+		if err == nil {
+			var kept int64
+			kept, err = tx.Exec(ctx, "doctor_embedding_cache")
+			changed += kept
+			u.index.ForgetCache()
+		}
 		d.note("vectors deleted", changed)
 		return err
 	})
