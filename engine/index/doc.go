@@ -48,7 +48,7 @@ type Index struct {
 // New gives the index of a file, with the tokenizer of its language and its model. Errors: ErrModelMismatch, ErrCorrupt.
 func New(ctx context.Context, file *duck.File, o setup.Options) (*Index, error) {
 	ix := &Index{file: file, opts: o}
-	if caches(o) {
+	if slow(o.Embedder) && o.EmbeddingCacheMB > 0 {
 		ix.cache.most = int64(o.EmbeddingCacheMB) << 20
 	}
 	file.OnRollback(ix.forget)

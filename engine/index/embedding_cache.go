@@ -48,13 +48,10 @@ type embedded struct {
 	vector []float32
 }
 
-// caches reports whether vectors are kept: they are where it takes longer to make one than to find it.
-func caches(o setup.Options) bool {
-	if o.Embedder == nil || o.EmbeddingCacheMB < 0 {
-		return false
-	}
-	quick, ok := o.Embedder.(setup.Instant)
-	return !ok || !quick.Instant()
+// slow reports whether a model takes longer to make a vector than it takes to find one.
+func slow(m setup.Embedder) bool {
+	quick, ok := m.(setup.Instant)
+	return m != nil && !(ok && quick.Instant())
 }
 
 // sums gives what the vectors of texts are found by; nil where none are kept.

@@ -181,7 +181,7 @@ func (ix *Index) fillPast(ctx context.Context, m Model) (done int, err error) {
 		}
 		done += len(all)
 		ix.opts.Progress("vectors of the past", done, 0)
-		if len(all) < rebuildBatch {
+		if len(all) < ix.vectorBatch() {
 			break
 		}
 	}
@@ -196,7 +196,7 @@ func (ix *Index) missingPast(ctx context.Context, m Model, after int32) (all []u
 	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
 		all, err = duck.List(ctx, c, "past_missing", func(rows *sql.Rows, u *unembedded) error {
 			return rows.Scan(&u.number, &u.docNo, &u.start, &u.length)
-		}, sql.Named("n", m.N), sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		}, sql.Named("n", m.N), sql.Named("after", after), sql.Named("limit", int64(ix.vectorBatch())))
 		if err != nil || len(all) == 0 {
 			return err
 		}

@@ -116,7 +116,7 @@ func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err
 		}
 		done += len(all)
 		ix.opts.Progress("vectors", done, total)
-		if len(all) < rebuildBatch { // what comes now comes with a vector
+		if len(all) < ix.vectorBatch() { // what comes now comes with a vector
 			break
 		}
 	}
@@ -124,6 +124,17 @@ func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err
 		return done, fmt.Errorf("rebuild index: %w", bad)
 	}
 	return done, nil
+}
+
+// slowBatch is how many vectors of a slow model are made and written at a time, so that Progress moves and little is to be made again when it is broken off.
+const slowBatch = 256
+
+// vectorBatch is how many are written at a time.
+func (ix *Index) vectorBatch() int {
+	if slow(ix.opts.Embedder) {
+		return slowBatch
+	}
+	return rebuildBatch
 }
 
 // unembedded is a document without a vector, or a passage of one.
@@ -150,7 +161,7 @@ func (ix *Index) missing(ctx context.Context, table string, after int32) (all []
 			err := rows.Scan(&u.number, &u.docNo, &u.kind, &u.owner, &u.start, &u.length)
 			all = append(all, u)
 			return err
-		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		}, sql.Named("after", after), sql.Named("limit", int64(ix.vectorBatch())))
 		if err == nil {
 			texts, err = ix.embeddedTexts(ctx, c, all)
 		}

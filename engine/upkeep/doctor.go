@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -354,5 +355,5 @@ func (u *Upkeep) repairFiles(ctx context.Context, d *Diagnosis) error {
 func (u *Upkeep) repairFallbacks(ctx context.Context, d *Diagnosis) error {
 	made, err := u.compactor.RetryFallbacks(ctx, compact.RetryRequest{})
 	d.note("summaries made anew", int64(len(made.Rewritten)))
-	return err
+	return cmp.Or(err, made.VectorErr)
 }
