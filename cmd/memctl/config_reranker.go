@@ -10,6 +10,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/rerank/remote"
+	"github.com/mallardmem/mallard/wire"
 )
 
 // rerankerConfig is the table [reranker]: the cross-encoder that looks at the best hits of a recall once more, a folder of this machine or a server's. Fields
@@ -19,7 +20,7 @@ type rerankerConfig struct {
 	Provider      string         `toml:"provider"`       // one of remote.Providers; "": none
 	URL           string         `toml:"url"`            // default the provider's own
 	Model         string         `toml:"model"`          // its name
-	Key           string         `toml:"key_env"`        // the variable that has the key; default the provider's usual
+	Keys          string         `toml:"key_env"`        // the variable that has the key, or several with commas in between; default the provider's usual
 	MaxPairs      int            `toml:"max_pairs"`      // default 100
 	MaxCharacters int            `toml:"max_characters"` // default 4000
 	Timeout       setup.Duration `toml:"timeout"`        // of one call of the server; default 5s
@@ -64,11 +65,12 @@ func (c rerankerConfig) client() (*remote.Client, error) {
 	if c.Provider == "" {
 		return nil, nil
 	}
-	variable := cmp.Or(c.Key, remote.KeyVariable(c.Provider))
-	key, set := os.LookupEnv(variable)
-	if c.Key != "" && !set {
-		return nil, usage("reranker.key_env is %s, which is not set", c.Key)
+	variable := cmp.Or(c.Keys, remote.KeyVariable(c.Provider))
+	said, set := os.LookupEnv(variable)
+	if c.Keys != "" && !set {
+		return nil, usage("reranker.key_env is %s, which is not set", c.Keys)
 	}
+	keys := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
 	retries := 0 // the client's default
 	if c.Retries != nil {
 		if retries = *c.Retries; retries < 0 {
@@ -77,7 +79,7 @@ func (c rerankerConfig) client() (*remote.Client, error) {
 			retries = -1
 		}
 	}
-	client, err := remote.New(remote.Config{Provider: c.Provider, URL: c.URL, Key: key, Model: c.Model, Timeout: time.Duration(c.Timeout), Retries: retries,
+	client, err := remote.New(remote.Config{Provider: c.Provider, URL: c.URL, Keys: keys, Model: c.Model, Timeout: time.Duration(c.Timeout), Retries: retries,
 		MaxPairs: c.MaxPairs, MaxCharacters: c.MaxCharacters})
 	var refused remote.Refused
 	if !errors.As(err, &refused) {
@@ -91,8 +93,8 @@ func (c rerankerConfig) client() (*remote.Client, error) {
 }
 
 // told says what is wrong with a field by its key in the configuration, and of a provider's key by the variable that has it.
-func (c rerankerConfig) told(fault remote.Fault, variable string) error {
-	if fault.Field == "Key" {
+func (c rerankerConfig) told(fault wire.Fault, variable string) error {
+	if fault.Field == "Keys" {
 		return usage("%s, which has the key of reranker.provider %s, is %s; allowed: %s (reranker.key_env names another variable)", variable, c.Provider, fault.Value, fault.Allowed)
 	}
 	field, _ := reflect.TypeFor[rerankerConfig]().FieldByName(fault.Field)

@@ -45,7 +45,8 @@ var house = []struct{ of, may string }{
 	{"engine/kinds", ""},
 	{"engine/internal/resident", "engine/kinds"},
 	{"engine/ids", "engine/internal/fault"},
-	{"engine/llm", ""},
+	{"wire", ""},
+	{"engine/llm", "wire"},
 	{"engine/prompts", ""},
 	{"engine/setup", "engine/internal/fault engine/ids engine/text"},
 	{"engine/interchange", "engine/internal/fault"},
@@ -79,14 +80,14 @@ var house = []struct{ of, may string }{
 	{"embed/ort", "embed/wordpiece"},
 	{"embed/hugotrun", "embed/wordpiece embed/ort"},
 	{"embed/onnx/onnxtest", "embed/onnx embed/ort"},
-	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun"},
-	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun"},
+	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun wire"},
+	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun wire"},
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},
 	{"bench/*", "bench bench/* engine engine/* embed/* rerank/*"},
 	{"testdata/demo", ""},
 	{"testdata/crossencoder", ""},
 	{"testdata/minilm", ""},
-	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* bench bench/* testdata/demo"},
+	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* wire bench bench/* testdata/demo"},
 }
 
 func TestImports(t *testing.T) {
