@@ -30,6 +30,7 @@ type config struct {
 	Turns        setup.Turns        `toml:"turns"`
 	LLM          llmConfig          `toml:"llm"`
 	Embedding    embeddingConfig    `toml:"embedding"`
+	Reranker     rerankerConfig     `toml:"reranker"`
 	Database     databaseConfig     `toml:"database"`
 
 	presets []build.Preset    // the tables presets.NAME, which are no settings of memctl
