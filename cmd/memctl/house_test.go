@@ -81,12 +81,14 @@ var house = []struct{ of, may string }{
 	{"embed/onnx/onnxtest", "embed/onnx embed/ort"},
 	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun"},
 	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun"},
+	{"pull", ""},
+	{"probe", "embed/wordpiece"},
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},
 	{"bench/*", "bench bench/* engine engine/* embed/* rerank/*"},
 	{"testdata/demo", ""},
 	{"testdata/crossencoder", ""},
 	{"testdata/minilm", ""},
-	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* bench bench/* testdata/demo"},
+	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* pull probe bench bench/* testdata/demo"},
 }
 
 func TestImports(t *testing.T) {

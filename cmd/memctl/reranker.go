@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/rerank/hugot"
@@ -25,11 +26,11 @@ func (m reranker) Close() error {
 func openReranker(name string) (reranker, error) {
 	path := name
 	info, err := os.Stat(path)
-	if folder := os.Getenv("MEMCTL_MODELS"); err != nil && folder != "" && filepath.IsLocal(name) {
+	if folder := modelsFolder(); err != nil && folder != "" && filepath.IsLocal(name) {
 		path = filepath.Join(folder, name)
 		info, err = os.Stat(path)
 	}
-	if err != nil || !info.IsDir() {
+	if err != nil || !info.IsDir() && !strings.HasSuffix(path, ".onnx") {
 		return reranker{}, usage("rerank %q; allowed: light, none, the folder of a cross-encoder, or its name under $MEMCTL_MODELS", name)
 	}
 	runtime, err := graphRuntime()
