@@ -140,7 +140,10 @@ func (r *Report) scoresByOthers(ctx context.Context, m Reranker, reference []Ref
 	return nil
 }
 
-// speed reads plain sentences for half a second each, one at a time and 32 at once.
+// speedFor is how long each speed is measured.
+var speedFor = time.Second / 2
+
+// speed reads plain sentences, one at a time and 32 at once.
 func speed(ctx context.Context, read func(texts []string) error) (one, many float64, err error) {
 	var texts []string
 	for len(texts) < 32 {
@@ -153,7 +156,7 @@ func speed(ctx context.Context, read func(texts []string) error) (one, many floa
 	}{{1, &one}, {32, &many}} {
 		n := 0
 		began := time.Now()
-		for time.Since(began) < time.Second/2 {
+		for time.Since(began) < speedFor {
 			at := n % len(texts)
 			if err := read(texts[at : at+way.size]); err != nil {
 				return 0, 0, err

@@ -85,7 +85,7 @@ func (p *embeddingProbe) files(folder *wordpiece.SentenceModel) {
 			}
 		}
 	}
-	p.add("tokenizer", judge(unknown*20 <= all, Wrong), "at most one token in twenty of plain English is unknown", "%d of %d unknown", unknown, all)
+	p.add("tokenizer", judge(unknown == 0, Wrong), "no token of plain English is unknown", "%d of %d unknown", unknown, all)
 }
 
 // vectors looks at what every vector has to be.
@@ -136,7 +136,11 @@ func (p *embeddingProbe) vectors(ctx context.Context) error {
 	}
 	p.add("repeatable", judge(repeated <= 1e-6, Wrong), "the same vector each time", "at most %.2g off", repeated)
 	p.add("batches", judge(alone <= ofBatches, among), "the same vector alone and among others", "at most %.2g off", alone)
-	p.add("tells texts apart", judge(nearest < 0.98, Wrong), "cosines of unlike texts below 0.98", "at most %.2f", nearest)
+	same := judge(nearest < 0.98, Note)
+	if nearest > 1-1e-6 {
+		same = Wrong
+	}
+	p.add("tells texts apart", same, "cosines of unlike texts below 0.98", "at most %.4f", nearest)
 	return nil
 }
 
@@ -245,6 +249,10 @@ func (p *embeddingProbe) questions(ctx context.Context) error {
 			right++
 		}
 	}
-	p.add("questions", judge(right == all, map[bool]string{true: Note, false: Wrong}[right*2 > all]), "an answer is nearer to its question than a stranger", "%d of %d", right, all)
+	status := judge(right == all, Note)
+	if right*2 <= all {
+		status = Wrong
+	}
+	p.add("questions", status, "an answer is nearer to its question than a stranger", "%d of %d", right, all)
 	return nil
 }

@@ -98,10 +98,10 @@ func (s Source) Runtime(ctx context.Context, r RuntimeRequest) (*Pulled, error) 
 	if err := place(packed, r.OS, pulled); err != nil {
 		return nil, err
 	}
-	if packed != r.From { // the archive has served
-		err = os.Remove(packed)
+	if packed == r.From {
+		return pulled, nil
 	}
-	return pulled, err
+	return pulled, os.Remove(packed) // it has served
 }
 
 // place unpacks an archive beside, and then gives the folder its name.
