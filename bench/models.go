@@ -63,7 +63,7 @@ type ModelsReport struct {
 	Models []ModelFigures `json:"models"`
 }
 
-// modelsAskedFor is how long each speed is measured at most, once two batches were read.
+// modelsAskedFor is how long each speed is measured at most, once a batch was read.
 const modelsAskedFor = 8 * time.Second
 
 func (c ModelsConfig) withDefaults() ModelsConfig {
@@ -167,7 +167,7 @@ func perSecond(ctx context.Context, texts []string, size int, read func([]string
 		return 0, err
 	}
 	n, began := 0, time.Now()
-	for at := 0; at+size <= len(texts) && (n < 2*size || time.Since(began) < modelsAskedFor); at += size {
+	for at := 0; at+size <= len(texts) && (n < size || time.Since(began) < modelsAskedFor); at += size {
 		if err := errors.Join(ctx.Err(), read(texts[at:at+size])); err != nil {
 			return 0, err
 		}
