@@ -196,6 +196,7 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 	o.Extraction = c.Extraction
 	o.Extraction.Admission = c.Admission
 	o.Extraction.Admission.Preset = preset
+	o.EmbeddingCacheMB = c.Embedding.CacheMB
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = a.memoryLimit(c)
 	}

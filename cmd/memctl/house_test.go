@@ -45,7 +45,8 @@ var house = []struct{ of, may string }{
 	{"engine/kinds", ""},
 	{"engine/internal/resident", "engine/kinds"},
 	{"engine/ids", "engine/internal/fault"},
-	{"engine/llm", ""},
+	{"wire", ""},
+	{"engine/llm", "wire"},
 	{"engine/prompts", ""},
 	{"engine/setup", "engine/internal/fault engine/ids engine/text"},
 	{"engine/interchange", "engine/internal/fault"},
@@ -79,8 +80,8 @@ var house = []struct{ of, may string }{
 	{"embed/ort", "embed/wordpiece"},
 	{"embed/hugotrun", "embed/wordpiece embed/ort"},
 	{"embed/onnx/onnxtest", "embed/onnx embed/ort"},
-	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun"},
-	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun"},
+	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun wire"},
+	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun wire"},
 	{"pull", ""},
 	{"probe", "embed/wordpiece"},
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},
@@ -88,7 +89,7 @@ var house = []struct{ of, may string }{
 	{"testdata/demo", ""},
 	{"testdata/crossencoder", ""},
 	{"testdata/minilm", ""},
-	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* pull probe bench bench/* testdata/demo"},
+	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* wire pull probe bench bench/* testdata/demo"},
 }
 
 func TestImports(t *testing.T) {

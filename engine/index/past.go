@@ -65,6 +65,7 @@ func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Documen
 		return err
 	}
 	var documents, postings, passages, vectors [][]driver.Value
+	var made []embedded
 	for i, d := range docs {
 		documents = append(documents, d.pastRow(until[i]))
 		for _, term := range slices.Sorted(maps.Keys(d.Words.Frequency)) {
@@ -72,6 +73,7 @@ func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Documen
 		}
 		if d.Vector != nil {
 			vectors = append(vectors, []driver.Value{d.No, int32(ix.Chosen.N), d.Vector})
+			made = append(made, embedded{d.No, d.sum(0), d.Vector})
 		}
 		numbers, err := ix.NextDocNos(ctx, tx.Conn, len(d.Passages))
 		if err != nil {
@@ -81,11 +83,12 @@ func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Documen
 			passages = append(passages, []driver.Value{numbers[n], d.No, p.Start, p.Length})
 			if p.Vector != nil {
 				vectors = append(vectors, []driver.Value{numbers[n], int32(ix.Chosen.N), p.Vector})
+				made = append(made, embedded{numbers[n], d.sum(n + 1), p.Vector})
 			}
 		}
 	}
 	return errors.Join(tx.AppendRows("past_documents", documents), tx.AppendRows("past_postings", postings), tx.AppendRows("past_passages", passages),
-		tx.AppendRows("past_vectors", vectors))
+		tx.AppendRows("past_vectors", vectors), ix.remember(ctx, tx, ix.Chosen.fingerprint, made, false))
 }
 
 // pastRow is a document as a row of past_documents.
@@ -173,12 +176,12 @@ func (ix *Index) fillPast(ctx context.Context, m Model) (done int, err error) {
 		if err != nil && !errors.As(err, &bad) {
 			return done, fmt.Errorf("rebuild index: %w", err)
 		}
-		if err := ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) error { return ix.insertPast(ctx, tx, m, all, vectors) }); err != nil {
+		if err := ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) error { return ix.insertPast(ctx, tx, m, all, texts, vectors) }); err != nil {
 			return done, err
 		}
 		done += len(all)
 		ix.opts.Progress("vectors of the past", done, 0)
-		if len(all) < rebuildBatch {
+		if len(all) < ix.vectorBatch() {
 			break
 		}
 	}
@@ -193,7 +196,7 @@ func (ix *Index) missingPast(ctx context.Context, m Model, after int32) (all []u
 	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
 		all, err = duck.List(ctx, c, "past_missing", func(rows *sql.Rows, u *unembedded) error {
 			return rows.Scan(&u.number, &u.docNo, &u.start, &u.length)
-		}, sql.Named("n", m.N), sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		}, sql.Named("n", m.N), sql.Named("after", after), sql.Named("limit", int64(ix.vectorBatch())))
 		if err != nil || len(all) == 0 {
 			return err
 		}
@@ -212,7 +215,7 @@ func (ix *Index) missingPast(ctx context.Context, m Model, after int32) (all []u
 }
 
 // insertPast writes the vectors of those that still want one. Their texts can't have changed.
-func (ix *Index) insertPast(ctx context.Context, tx *duck.Write, m Model, all []unembedded, vectors [][]float32) error {
+func (ix *Index) insertPast(ctx context.Context, tx *duck.Write, m Model, all []unembedded, texts []string, vectors [][]float32) error {
 	if m != ix.Chosen && m != ix.next {
 		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
 	}
@@ -225,12 +228,20 @@ func (ix *Index) insertPast(ctx context.Context, tx *duck.Write, m Model, all []
 		return err
 	}
 	var rows [][]driver.Value
+	var made []embedded
+	sums := ix.sums(texts)
 	for i, u := range all {
 		if vectors[i] != nil && slices.Contains(wanted, u.number) {
 			rows = append(rows, []driver.Value{u.number, int32(m.N), vectors[i]})
+			if sums != nil {
+				made = append(made, embedded{u.number, sums[i], vectors[i]})
+			}
 		}
 	}
-	return tx.AppendRows("past_vectors", rows)
+	if err := tx.AppendRows("past_vectors", rows); err != nil {
+		return err
+	}
+	return ix.remember(ctx, tx, m.fingerprint, made, true)
 }
 
 // formerlyWritten takes out of left what documents of the past have.

@@ -116,7 +116,7 @@ func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err
 		}
 		done += len(all)
 		ix.opts.Progress("vectors", done, total)
-		if len(all) < rebuildBatch { // what comes now comes with a vector
+		if len(all) < ix.vectorBatch() { // what comes now comes with a vector
 			break
 		}
 	}
@@ -124,6 +124,17 @@ func (ix *Index) fill(ctx context.Context, m Model, table string) (done int, err
 		return done, fmt.Errorf("rebuild index: %w", bad)
 	}
 	return done, nil
+}
+
+// slowBatch is how many vectors of a slow model are made and written at a time, so that Progress moves and little is to be made again when it is broken off.
+const slowBatch = 256
+
+// vectorBatch is how many are written at a time.
+func (ix *Index) vectorBatch() int {
+	if slow(ix.opts.Embedder) {
+		return slowBatch
+	}
+	return rebuildBatch
 }
 
 // unembedded is a document without a vector, or a passage of one.
@@ -150,7 +161,7 @@ func (ix *Index) missing(ctx context.Context, table string, after int32) (all []
 			err := rows.Scan(&u.number, &u.docNo, &u.kind, &u.owner, &u.start, &u.length)
 			all = append(all, u)
 			return err
-		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		}, sql.Named("after", after), sql.Named("limit", int64(ix.vectorBatch())))
 		if err == nil {
 			texts, err = ix.embeddedTexts(ctx, c, all)
 		}
@@ -202,13 +213,21 @@ func (ix *Index) insertWanted(ctx context.Context, tx *duck.Write, m Model, all 
 		return err
 	}
 	var rows [][]driver.Value
+	var made []embedded
+	sums := ix.sums(texts)
 	for i, u := range all {
 		if wanted[u.number] && now[i] == texts[i] && vectors[i] != nil {
 			rows = append(rows, []driver.Value{u.number, vectors[i]})
+			if sums != nil {
+				made = append(made, embedded{u.number, sums[i], vectors[i]})
+			}
 			if m == ix.Chosen {
 				ix.noteVector(u, vectors[i])
 			}
 		}
 	}
-	return tx.AppendRows(m.Table(), rows)
+	if err := tx.AppendRows(m.Table(), rows); err != nil {
+		return err
+	}
+	return ix.remember(ctx, tx, m.fingerprint, made, true)
 }

@@ -143,7 +143,52 @@ func (ix *Index) Embed(ctx context.Context, texts []string) ([][]float32, error)
 
 // embedWhenever is Embed with the model of the options, also where it is not the file's, and takes as long as that takes. Where only some
 // vectors are unusable the error is an *Unusable, and the others are given.
+//
+// What the cache has is not asked for, and of what is there several times, once.
 func (ix *Index) embedWhenever(ctx context.Context, texts []string) ([][]float32, error) {
+	sums := ix.sums(texts)
+	if sums == nil {
+		return ix.ask(ctx, texts)
+	}
+	vectors, err := ix.remembered(ctx, sums)
+	if err != nil {
+		return nil, err
+	}
+	var asked []string
+	at := map[textSum]int{}
+	for i, sum := range sums {
+		if _, ok := at[sum]; !ok && vectors[i] == nil {
+			at[sum] = len(asked)
+			asked = append(asked, texts[i])
+		}
+	}
+	if len(asked) == 0 {
+		return vectors, nil
+	}
+	made, err := ix.ask(ctx, asked)
+	if made == nil {
+		return nil, err
+	}
+	var bad *Unusable
+	errors.As(err, &bad)
+	of := map[int]error{}
+	for i, sum := range sums {
+		if vectors[i] != nil {
+			continue
+		}
+		n := at[sum]
+		if vectors[i] = made[n]; bad != nil && bad.Of[n] != nil {
+			of[i] = bad.Of[n]
+		}
+	}
+	if bad != nil {
+		return vectors, &Unusable{bad.model, of}
+	}
+	return vectors, nil
+}
+
+// ask has the model embed texts, and judges what it gives.
+func (ix *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := ix.opts.Embedder.EmbedTexts(ctx, texts)
 	if err != nil {
 		return nil, fmt.Errorf("embed with %s: %w", ix.opts.Embedder.Model(), err)
@@ -203,16 +248,23 @@ func Unit(v []float32, dims int) ([]float32, error) {
 
 // insertVectors writes the passages of documents, and the vectors of both that have one.
 func (ix *Index) insertVectors(ctx context.Context, tx *duck.Write, docs []*Document) error {
-	rows, err := ix.insertPassages(ctx, tx, docs)
+	made, err := ix.insertPassages(ctx, tx, docs)
 	if err != nil {
 		return err
 	}
 	for _, d := range docs {
 		if d.Vector != nil && !d.Retired {
-			rows = append(rows, []driver.Value{d.No, d.Vector})
+			made = append(made, embedded{d.No, d.sum(0), d.Vector})
 		}
 	}
-	return tx.AppendRows(ix.Chosen.Table(), rows)
+	rows := make([][]driver.Value, len(made))
+	for i, e := range made {
+		rows[i] = []driver.Value{e.number, e.vector}
+	}
+	if err := tx.AppendRows(ix.Chosen.Table(), rows); err != nil {
+		return err
+	}
+	return ix.remember(ctx, tx, ix.Chosen.fingerprint, made, false)
 }
 
 // EmbeddingFailed says whether a write goes on without a vector: a model that is down must not lose a memory, one that gives

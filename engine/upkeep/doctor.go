@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -324,6 +325,12 @@ func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
 	err := u.file.Write(ctx, "vectors", func(tx *duck.Write) error {
 		u.index.NoteAll()
 		changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", u.index.Chosen.Table()))
+		if err == nil {
+			var kept int64
+			kept, err = tx.Exec(ctx, "doctor_embedding_cache")
+			changed += kept
+			u.index.ForgetCache()
+		}
 		d.note("vectors deleted", changed)
 		return err
 	})
@@ -348,5 +355,5 @@ func (u *Upkeep) repairFiles(ctx context.Context, d *Diagnosis) error {
 func (u *Upkeep) repairFallbacks(ctx context.Context, d *Diagnosis) error {
 	made, err := u.compactor.RetryFallbacks(ctx, compact.RetryRequest{})
 	d.note("summaries made anew", int64(len(made.Rewritten)))
-	return err
+	return cmp.Or(err, made.VectorErr)
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // Config says whom to ask and how. Printing it shows no key.
@@ -20,11 +22,13 @@ type Config struct {
 	URL string
 	// Key is sent as the bearer token, or as the header that the provider wants. Empty: none is sent.
 	Key string `json:"-"`
+	// Keys are further ones, which take turns with it. One that the server refuses (401, 402, 403) or has no time for (429, 503) leaves the request to the next.
+	Keys []string `json:"-"`
 	// Model is the model's name, such as jina-reranker-v3. Required, but for tei, whose servers have one model.
 	Model string
 	// Timeout bounds a call, all its requests together. 0: 5 seconds.
 	Timeout time.Duration
-	// Retries is how often a request is repeated after 429, a server's error (408, 5xx) or a broken connection, while there is time. 0: once; negative:
+	// Retries is how often a request is repeated after all keys had no time, a server's error (408, 5xx) or a broken connection, while there is time. 0: once; negative:
 	// never.
 	Retries int
 	// MaxPairs is how many texts of a call are scored; those beyond it get NaN. 0: 100.
@@ -39,7 +43,7 @@ type Config struct {
 // Format prints the configuration with the key hidden, whatever the verb.
 func (c Config) Format(state fmt.State, _ rune) {
 	key := "none"
-	if c.Key != "" {
+	if c.Key != "" || len(c.Keys) > 0 {
 		key = "hidden"
 	}
 	fmt.Fprintf(state, "{Provider:%s URL:%s Key:%s Model:%s Timeout:%v Retries:%d MaxPairs:%d MaxCharacters:%d}",
@@ -67,14 +71,8 @@ func (c Config) withDefaults() Config {
 	if c.MaxCharacters == 0 {
 		c.MaxCharacters = 4000
 	}
-	client := http.Client{}
-	if c.HTTPClient != nil {
-		client = *c.HTTPClient
-	}
-	if client.CheckRedirect == nil {
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
-	c.HTTPClient = &client
+	c.Keys = slices.Clone(c.Keys)
+	c.HTTPClient = wire.Client(c.HTTPClient)
 	return c
 }
 
@@ -82,7 +80,7 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	var bad []error
 	fail := func(field, value, allowed string) {
-		bad = append(bad, fmt.Errorf("%s is %s; allowed: %s", field, value, allowed))
+		bad = append(bad, wire.Fault{Field: field, Value: value, Allowed: allowed})
 	}
 	if _, ok := shapes[c.Provider]; !ok {
 		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(slices.Sorted(maps.Keys(shapes)), ", "))
@@ -93,8 +91,11 @@ func (c Config) validate() error {
 	} else if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		fail("URL", fmt.Sprintf("%q", publicURL(c.URL)), addresses)
 	}
-	if strings.IndexFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		fail("Key", "not shown", "printable ASCII without spaces")
+	for i, key := range c.Keys {
+		bad = append(bad, wire.CheckKey("Keys", i+1, key))
+	}
+	if c.Key != "" {
+		bad = append(bad, wire.CheckKey("Key", 0, c.Key))
 	}
 	if strings.TrimSpace(c.Model) == "" {
 		fail("Model", "empty", "the name of a model")

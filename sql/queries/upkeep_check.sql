@@ -172,6 +172,17 @@ SELECT 'more than one chosen model, or none', string_agg(name, ', ')
 FROM models
 HAVING count(*) > 0 AND count(*) FILTER (chosen) <> 1;
 
+-- name: check_embedding_cache
+-- What a model is said to have said before.
+SELECT 'kept vector that is not of unit length, or of no text' AS fault, place::VARCHAR AS subject
+FROM embedding_cache
+WHERE len(v) <> dims OR NOT coalesce(abs(list_inner_product(v, v) - 1) < 1e-3, false) OR NOT regexp_full_match(sha256, '[0-9a-f]{64}')
+UNION ALL
+SELECT 'vector that is kept twice', sha256
+FROM embedding_cache
+GROUP BY sha256
+HAVING count(*) > 1;
+
 -- name: check_sequences
 -- Conversations whose messages are not one after the other, or that would go on elsewhere than after the last.
 SELECT 'messages are not numbered 1 to ' || (any_value(c.next_seq) - 1) AS fault, c.id AS subject
