@@ -62,7 +62,8 @@ func (a *app) openEmbedder() (embedder, error) {
 	return openModel("static")
 }
 
-// openModel opens a model of this machine: static, none, a folder, a table file, or the name of a folder under $MEMCTL_MODELS.
+// openModel opens a model of this machine: static, none, a folder, a graph in one (FOLDER/model_quantized.onnx), a table file, or such a path under
+// modelsFolder.
 func openModel(name string) (embedder, error) {
 	switch name {
 	case "none":
@@ -72,14 +73,14 @@ func openModel(name string) (embedder, error) {
 	}
 	path := name
 	info, err := os.Stat(path)
-	if folder := os.Getenv("MEMCTL_MODELS"); err != nil && folder != "" && filepath.IsLocal(name) {
+	if folder := modelsFolder(); err != nil && folder != "" && filepath.IsLocal(name) {
 		path = filepath.Join(folder, name)
 		info, err = os.Stat(path)
 	}
 	switch {
 	case err != nil:
 		return embedder{}, usage("model %q; allowed: static, none, remote, a folder or .table file, or the name of a folder under $MEMCTL_MODELS (see `memctl model list`)", name)
-	case info.IsDir():
+	case info.IsDir(), strings.HasSuffix(path, ".onnx"):
 		return openFolder(path)
 	case strings.HasSuffix(path, ".table"):
 		m, err := static.Open(path)
@@ -88,7 +89,7 @@ func openModel(name string) (embedder, error) {
 		}
 		return embedder{Embedder: m}, nil
 	}
-	return embedder{}, usage("model %s is neither a folder nor a .table file", path)
+	return embedder{}, usage("model %s is neither a folder nor an .onnx file in one, nor a .table file", path)
 }
 
 // openFolder opens a sentence-transformer folder with what graphRuntime finds. The vectors are the same.

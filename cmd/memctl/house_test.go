@@ -82,12 +82,14 @@ var house = []struct{ of, may string }{
 	{"embed/onnx/onnxtest", "embed/onnx embed/ort"},
 	{"embed/*", "embed/wordpiece embed/ort embed/hugotrun wire"},
 	{"rerank/*", "embed/wordpiece embed/ort embed/hugotrun wire"},
+	{"pull", ""},
+	{"probe", "embed/wordpiece"},
 	{"bench", "bench/* engine engine/* embed/* rerank/*"},
 	{"bench/*", "bench bench/* engine engine/* embed/* rerank/*"},
 	{"testdata/demo", ""},
 	{"testdata/crossencoder", ""},
 	{"testdata/minilm", ""},
-	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* wire bench bench/* testdata/demo"},
+	{"cmd/memctl", "engine engine/* engine/text/dates embed/* rerank/* wire pull probe bench bench/* testdata/demo"},
 }
 
 func TestImports(t *testing.T) {

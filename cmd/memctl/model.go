@@ -29,6 +29,7 @@ names one (--model remote).`,
 		Example: `  memctl model list`,
 	}
 	cmd.AddCommand(newModelListCommand(a), newModelDistillCommand(a))
+	cmd.AddCommand(newModelKnownCommand(a), newModelPullCommand(a), newModelDoctorCommand(a))
 	return cmd
 }
 
@@ -49,7 +50,7 @@ graph here; and which model the file's vectors are from.`,
 		Example: `  memctl model list`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			models, err := foundModels(os.Getenv("MEMCTL_MODELS"))
+			models, err := foundModels(modelsFolder())
 			if err != nil {
 				return err
 			}
