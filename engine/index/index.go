@@ -57,6 +57,7 @@ type Document struct {
 	Words          Indexed
 	Vector         []float32 // nil: none
 	Passages       []Passage // of a long one
+	of             Model     // that made the vectors
 }
 
 // Use is what ranking wants to know of a memory: until when it is true, and how it was used.

@@ -323,15 +323,19 @@ func (u *Upkeep) repairIndex(ctx context.Context, d *Diagnosis) error {
 func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
 	err := u.file.Write(ctx, "vectors", func(tx *duck.Write) error {
 		u.index.NoteAll()
-		changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", u.index.Chosen.Table()))
-		d.note("vectors deleted", changed)
-		return err
+		for _, m := range u.index.All() {
+			changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", m.Table()))
+			if d.note("vectors deleted", changed); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil || !u.index.Embedding() {
 		return err
 	}
-	made, past, err := u.index.EmbedMissing(ctx)
-	d.note("vectors made", int64(made+past))
+	made, err := u.index.EmbedMissing(ctx)
+	d.note("vectors made", int64(made.Vectors+made.PastVectors))
 	return err
 }
 
