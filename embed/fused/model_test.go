@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,12 +19,31 @@ var builtin = static.New()
 
 func TestConformance(t *testing.T) {
 	enginetest.ConformEmbedder(t, func(t *testing.T) setup.Embedder {
-		m, err := fused.New(builtin, enginetest.Words{N: 32}, fused.Options{})
+		m, err := fused.New(builtin, mirrored{builtin}, fused.Options{Share: 0.3})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	})
+}
+
+// mirrored is the built-in model with the values of its vectors in the opposite order.
+type mirrored struct{ fused.Part }
+
+func (m mirrored) Fingerprint() string { return "mirrored " + m.Part.Fingerprint() }
+
+func (m mirrored) EmbedTexts(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := m.Part.EmbedTexts(ctx, texts)
+	for _, v := range vectors {
+		slices.Reverse(v)
+	}
+	return vectors, err
+}
+
+func (m mirrored) EmbedQuery(ctx context.Context, text string, weight func(string) float64) ([]float32, error) {
+	v, err := m.Part.EmbedQuery(ctx, text, weight)
+	slices.Reverse(v)
+	return v, err
 }
 
 func cosine(a, b []float32) (sum float64) {

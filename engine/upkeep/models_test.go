@@ -39,7 +39,7 @@ func TestCheckModelsBeside(t *testing.T) {
 	if err != nil || len(faults) != 2 || faults[0].String() != "vector of no live document: 900000" || faults[1].Fault != "vector that is not of unit length" {
 		t.Errorf("found %v, %v: want both", faults, err)
 	}
-	if _, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true}); err != nil {
+	if _, err := e.Doctor(t.Context(), upkeep.DoctorRequest{Apply: true, Backup: enginetest.NewFile(t)}); err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Check(t, e)
