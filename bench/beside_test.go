@@ -52,7 +52,7 @@ func TestBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.CloseFile(t, e)
-	c := BesideConfig{Copy: path, Models: [2]setup.Embedder{wrong, right}, Names: [2]string{"2", "plotted"}, Limit: 1,
+	c := BesideConfig{Copy: path, Models: [2]setup.Embedder{wrong, right}, Names: [2]string{"2", "1"}, Limit: 1,
 		Questions: []BesideQuestion{{Text: "what swims?", IDs: []string{"k_0001"}, From: "mem_asks"}, {Text: "what sinks?", IDs: []string{"mem_stone_001"}}, {Text: "what sinks?"}}}
 	r, err := RunBeside(t.Context(), c)
 	if err != nil {
