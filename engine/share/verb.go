@@ -125,6 +125,10 @@ func bindRecall(ctx context.Context, q *recall.Query, c Caller, e *engine.Engine
 		q.Agent = c.Agent
 	}
 	o := e.Options()
+	by := e.Embedder()
+	if by == nil {
+		by = o.Embedder
+	}
 	switch {
 	case c.Lexical != "" && c.Lexical != o.Lexical:
 		return fmt.Errorf("%w: Lexical is %q; allowed: %s, as in the process that has the file", engine.ErrInvalid, c.Lexical, o.Lexical)
@@ -132,9 +136,9 @@ func bindRecall(ctx context.Context, q *recall.Query, c Caller, e *engine.Engine
 		q.Mode = recall.LexicalMode
 	case c.Fingerprint == "" && (q.Mode == recall.Hybrid || q.Mode == recall.VectorMode):
 		return fmt.Errorf("recall: %w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", engine.ErrNoEmbedder, q.Mode)
-	case c.Fingerprint == "" || o.Embedder != nil && c.Fingerprint == o.Embedder.Fingerprint():
-	case o.Embedder != nil:
-		return fmt.Errorf("%w: the process that has the file brings %s, this program %s; use the former", engine.ErrModelMismatch, o.Embedder.Model(), c.Model)
+	case c.Fingerprint == "" || by != nil && c.Fingerprint == by.Fingerprint():
+	case by != nil:
+		return fmt.Errorf("%w: the process that has the file brings %s, this program %s; use the former", engine.ErrModelMismatch, by.Model(), c.Model)
 	default:
 		v, err := e.Stats(ctx)
 		if err == nil && v.Model != "" {
