@@ -136,7 +136,7 @@ func bindRecall(ctx context.Context, q *recall.Query, c Caller, e *engine.Engine
 	return bindModel(ctx, c, e, "mode lexical")
 }
 
-// bindSearch is bindRecall for what is searched by meaning. Words alone can't be asked for, so a caller without a model is refused where the holder has one.
+// bindSearch is bindRecall for what is searched.
 func bindSearch(ctx context.Context, r *lookup.SearchRequest, c Caller, e *engine.Engine) error {
 	if c.Agent != "" {
 		r.Agent = c.Agent
@@ -144,8 +144,10 @@ func bindSearch(ctx context.Context, r *lookup.SearchRequest, c Caller, e *engin
 	switch {
 	case r.Match == lookup.ExactMatch || r.Match == lookup.RecentMatch:
 		return nil
-	case c.Fingerprint == "" && e.Options().Embedder != nil:
-		return fmt.Errorf("search: %w: the process that has the file brings one, this program none; ask for match exact", engine.ErrNoEmbedder)
+	case c.Fingerprint == "" && r.Match == lookup.SemanticMatch:
+		return fmt.Errorf("search: recall: %w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", engine.ErrNoEmbedder, recall.VectorMode)
+	case c.Fingerprint == "":
+		r.WordsOnly = true
 	}
 	return bindModel(ctx, c, e, "match exact")
 }
