@@ -334,9 +334,13 @@ func TestHintsReplay(t *testing.T) {
 	t.Parallel()
 	clock := &enginetest.Clock{At: enginetest.Noon.Add(time.Hour)}
 	e, folder := harbourHints(t, engine.Options{Now: clock.Now})
+	long := enginetest.Remember(t, e, memory.RememberRequest{Text: strings.Repeat("rope ", 60) + "and a winch " + strings.Repeat("knot ", 60)})
 	custom := hinted(t, func(h *build.Hints) { h.Memories, h.Skills, h.Sessions = 20, 20, 20 })
 	r := build.Request{Custom: custom, Input: "which winch lifts?", State: "idle", Snapshot: true}
 	b := built(t, e, r)
+	if said := item(t, b, "memory", long.ID).Text; !strings.Contains(said, ">...") || !strings.Contains(said, "winch") {
+		t.Errorf("%s", said)
+	}
 	clock.Advance(48 * time.Hour)
 	if again := built(t, e, r); again.Hash != b.Hash {
 		t.Errorf("%s, then %s", b.Hash, again.Hash)
