@@ -155,6 +155,9 @@ const mostPromptWords = 1000
 
 // relevant reads what answers the prompt best.
 func (a *assembly) relevant(ctx context.Context, c *duck.Conn) error {
+	if a.request.Chosen != nil {
+		return a.recorded(ctx, c)
+	}
 	if !a.request.PromptAware || a.totals.tokens <= a.request.Budget {
 		return nil
 	}
@@ -184,6 +187,17 @@ func (a *assembly) relevant(ctx context.Context, c *duck.Conn) error {
 		a.contenders[i].Score = scores[a.contenders[i].Position]
 	}
 	return nil
+}
+
+// recorded reads what was chosen once; choose leaves out what else there is before the fresh tail.
+func (a *assembly) recorded(ctx context.Context, c *duck.Conn) error {
+	var missing []int32
+	for _, position := range a.request.Chosen {
+		if position < a.low && position > 0 {
+			missing = append(missing, int32(position))
+		}
+	}
+	return a.loadAt(ctx, c, missing)
 }
 
 // scores are those of the items that answer best, by their positions: as the resident index finds them, or the file.

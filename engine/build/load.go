@@ -334,6 +334,9 @@ func (g *building) loadContext(ctx context.Context, c *duck.Conn) error {
 	if p.Budget.Of == OfHistory && p.Budget.Max > 0 && p.Budget.Trim == string(window.ContiguousSuffix) {
 		r.Budget = p.Budget.Max - p.Budget.Reserve
 	}
+	if g.replay != nil && g.replay.Asked.Prompted {
+		r.Chosen = g.replay.positions()
+	}
 	a, err := g.builder.assembler.Within(ctx, c, g.conversation, r)
 	if err != nil {
 		return err

@@ -65,6 +65,9 @@ func digest(s string) string {
 // configOf is a preset as it is hashed: without what has no say in the context.
 func configOf(p Preset) (any, error) {
 	p.Snapshot = ""
+	if !p.Hints.On { // then it says nothing
+		p.Hints = Hints{}
+	}
 	b, err := json.Marshal(p)
 	if err != nil {
 		return nil, err

@@ -248,14 +248,18 @@ func (cs *Store) adoptSession(ctx context.Context, tx *duck.Write, v *Conversati
 }
 
 func (cs *Store) makeConversation(ctx context.Context, tx *duck.Write, r AppendRequest) (*Conversation, error) {
-	scope, err := cs.scopes.Now().ForWriting(r.Agent, r.Scope)
+	of := r.conversation()
+	scopes, asked := cs.scopes.Now(), r.Scope
+	if asked == "" && strings.TrimSpace(r.Agent) == "" { // nobody says whose it is: the key may
+		asked = scopes.OfSession(cmp.Or(of.Name, of.Key))
+	}
+	scope, err := scopes.ForWriting(r.Agent, asked)
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(r.Conversation, ids.Conversation) && ids.Valid.MatchString(r.Conversation) && len(r.Conversation) == len(ids.Conversation)+26 {
 		return nil, fmt.Errorf("%w: conversation %s; a new one needs a name, not an id", fault.ErrNotFound, fault.Quote(r.Conversation))
 	}
-	of := r.conversation()
 	at := cs.file.Now()
 	id, err := cs.file.NewID(ids.Conversation, at)
 	if err != nil {

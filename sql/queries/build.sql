@@ -50,6 +50,20 @@ SELECT id, text, l0_abstract, l1_overview, l2_content, scope, category, created_
 -- name: build_purge_conversation
 DELETE FROM context_snapshots WHERE conversation_id = $conversation_id;
 
+-- name: build_prunable
+-- Snapshots that were built before a time, but the newest few of each conversation, and whether their build failed.
+SELECT id, conversation_id, failed
+FROM (
+    SELECT s.id, s.conversation_id, s.status = 'failed' AS failed, s.built_at, row_number() OVER (PARTITION BY s.conversation_id ORDER BY s.built_at DESC, s.id DESC) AS place
+    FROM context_snapshots AS s
+    JOIN conversations AS c ON c.id = s.conversation_id
+    WHERE ($conversation_id IS NULL OR s.conversation_id = $conversation_id) AND ($scopes IS NULL OR list_contains($scopes::VARCHAR[], c.scope))
+)
+WHERE place > $keep AND built_at <= $before;
+
+-- name: build_prune
+DELETE FROM context_snapshots WHERE list_contains($ids::VARCHAR[], id);
+
 -- name: build_snapshots
 -- Snapshots of conversations, the newest first; NULL: of all that may be seen.
 SELECT s.id, s.conversation_id, s.turn, s.until_seq, s.preset, s.status, s.hash, s.config_hash, s.config::VARCHAR, s.items::VARCHAR, s.selection::VARCHAR, s.counts::VARCHAR, s.trim_note::VARCHAR,
