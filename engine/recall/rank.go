@@ -128,6 +128,7 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 	asked.Put(p, []asking{{r.question.words, froms, untils}})
 	relating.Put(p, r.relations)
 	on := map[string]bool{"date": len(froms) > 0, "features": w.Rerank == string(FeaturesRerank), "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "window": w.Rerank != string(NoRerank)}
+	on["beside"] = on["features"] && w.FeatureNeighbour+w.FeatureSession > 0
 	r.switchBesides(on)
 	byNo := make(map[int32]*resident.Found, len(r.found))
 	for i := range r.found {

@@ -124,8 +124,7 @@ func fading(w Weights) Weights {
 	w.CoreBeta, w.WorkingBeta, w.PeripheralBeta = 0.8, 1, 1.3
 	w.RecencyPart, w.FrequencyPart, w.IntrinsicPart = 0.4, 0.3, 0.3
 	w.DecayFloor, w.CoreFloor, w.WorkingFloor, w.PeripheralFloor = 0.3, 0.9, 0.7, 0.5
-	w.FeatureCosine, w.FeatureLexical, w.FeatureCoverage, w.FeatureProximity, w.FeaturePhrase = 0.1, 0.1, 0.1, 0.1, 0.1
-	w.FeatureName, w.FeatureDate, w.FeatureNeighbour, w.FeatureSession = 0.1, 0.1, 0.1, 0.1
+	w.FeatureProximity, w.FeaturePhrase, w.FeatureName, w.FeatureDate = 0.1, 0.06, 0.03, 0.1 // the others add nothing to these
 	return w
 }
 
