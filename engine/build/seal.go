@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // format is the version of what is hashed: it changes when labels, estimators or the order of what is rendered do.
@@ -30,10 +31,12 @@ func (g *building) seal() error {
 	if err != nil {
 		return err
 	}
-	if g.built.ConfigHash, err = hashOf(config); err != nil {
+	var text strings.Builder
+	if err := canonical(&text, config); err != nil {
 		return err
 	}
-	g.built.Hash, err = Hash(config, items)
+	g.built.ConfigHash = half(text.String())
+	g.built.Hash, err = Hash(written(text.String()), items)
 	return err
 }
 
@@ -54,8 +57,14 @@ func hashOf(v any) (string, error) {
 	if err := canonical(&b, v); err != nil {
 		return "", err
 	}
-	return digest(b.String())[:32], nil
+	return half(b.String()), nil
 }
+
+// half is the first half of the digest of a text.
+func half(s string) string { return digest(s)[:32] }
+
+// written is a value as canonical JSON already.
+type written string
 
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
@@ -82,6 +91,8 @@ func configOf(p Preset) (any, error) {
 // canonical writes a value of maps, lists, texts, numbers and truths.
 func canonical(b *strings.Builder, v any) error {
 	switch v := v.(type) {
+	case written:
+		b.WriteString(string(v))
 	case map[string]any:
 		b.WriteByte('{')
 		first := true
@@ -130,6 +141,11 @@ func canonical(b *strings.Builder, v any) error {
 // quote writes a text as JSON does that escapes only what it must.
 func quote(b *strings.Builder, s string) {
 	b.WriteByte('"')
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' }) {
+		b.WriteString(s)
+		b.WriteByte('"')
+		return
+	}
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
