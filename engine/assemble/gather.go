@@ -263,8 +263,27 @@ func (a *assembly) depths(ctx context.Context, c *duck.Conn) error {
 	if summaries == a.totals.summaries {
 		return nil
 	}
-	_, err := c.OneFixed(ctx, "assemble_depths", []any{&a.depth, &a.condensed}, a.own(), a.until())
-	return err
+	a.depth, a.condensed = 0, 0
+	depths := map[string]int{}
+	err := c.EachFixed(ctx, "assemble_condensed", func(rows *sql.Rows) error {
+		var id string
+		var depth int
+		err := rows.Scan(&id, &depth)
+		depths[id] = depth
+		return err
+	}, a.own())
+	if err != nil || len(depths) == 0 {
+		return err
+	}
+	return c.EachFixed(ctx, "assemble_refs", func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		if depth := depths[id]; depth > 0 {
+			a.depth = max(a.depth, depth)
+			a.condensed++
+		}
+		return err
+	}, a.own(), a.until())
 }
 
 // loadAt makes the items at some positions contenders.

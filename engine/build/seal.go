@@ -25,7 +25,7 @@ func (g *building) seal() error {
 		if it.Hash == "" {
 			it.Hash = digest(it.Text)
 		}
-		items = append(items, map[string]any{"s": it.Section, "id": it.Name, "h": it.Hash})
+		items = append(items, shownItem{it.Section, it.Name, it.Hash})
 	}
 	config, err := configOf(g.preset)
 	if err != nil {
@@ -66,6 +66,9 @@ func half(s string) string { return digest(s)[:32] }
 // written is a value as canonical JSON already.
 type written string
 
+// shownItem is an item as Hash takes it: a map of s, id and h.
+type shownItem struct{ section, name, hash string }
+
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
@@ -93,6 +96,14 @@ func canonical(b *strings.Builder, v any) error {
 	switch v := v.(type) {
 	case written:
 		b.WriteString(string(v))
+	case shownItem:
+		b.WriteString(`{"h":`)
+		quote(b, v.hash)
+		b.WriteString(`,"id":`)
+		quote(b, v.name)
+		b.WriteString(`,"s":`)
+		quote(b, v.section)
+		b.WriteByte('}')
 	case map[string]any:
 		b.WriteByte('{')
 		first := true

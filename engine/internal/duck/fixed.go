@@ -124,20 +124,18 @@ func fixedText(name string, args []any) string {
 // mostListed is how long a list may be that is written into a statement.
 const mostListed = 64
 
-// literal is a value as SQL writes it. A text with a zero byte can't be written, nor a long list.
+// literal is a value as SQL writes it. A long list can't be written.
 func literal(value any) (text string, ok bool) {
 	switch value := value.(type) {
 	case string:
-		return "'" + strings.ReplaceAll(value, "'", "''") + "'", !strings.ContainsRune(value, 0)
+		return "'" + strings.ReplaceAll(value, "'", "''") + "'", true
 	case []string:
 		if len(value) > mostListed {
 			return "", false
 		}
 		all := make([]string, len(value))
 		for i, s := range value {
-			if all[i], ok = literal(s); !ok {
-				return "", false
-			}
+			all[i], _ = literal(s)
 		}
 		return "[" + strings.Join(all, ", ") + "]", true
 	case int32:
