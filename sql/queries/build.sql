@@ -33,11 +33,9 @@ SELECT id, text, first_seq, last_seq FROM summaries WHERE id = $id;
 SELECT id FROM checkpoints WHERE conversation_id = $conversation_id AND upto_seq BETWEEN $from AND $until LIMIT 1;
 
 -- name: build_usage
--- What the provider counted for the newest of some messages.
-SELECT usage::VARCHAR FROM messages
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND usage IS NOT NULL
-ORDER BY seq DESC
-LIMIT 1;
+-- What the provider counted for some messages.
+SELECT seq, usage::VARCHAR FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND usage IS NOT NULL;
 
 -- name: build_sources
 -- The messages that memories were made from.
