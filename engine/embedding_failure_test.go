@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/compact"
@@ -16,6 +19,7 @@ import (
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/lineage"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/engine/turn"
 )
@@ -34,13 +38,29 @@ func TestStoringWhileTheModelIsDown(t *testing.T) {
 	t.Parallel()
 	down := errors.New("connection refused")
 	model := &enginetest.Scripted{}
-	e := enginetest.Open(t, engine.Options{Embedder: model, Conversation: setup.Conversation{FreshTailCount: 1}})
+	e := enginetest.Open(t, engine.Options{Embedder: model, Conversation: setup.Conversation{FreshTailCount: 1}, Rolling: setup.Rolling{MinMessages: 2, EmergencyPercent: 30},
+		Turns: setup.Turns{ExtractMessages: 1}})
 	first := enginetest.Remember(t, e, memory.RememberRequest{Text: "The kettle is blue"})
 	older := enginetest.Remember(t, e, memory.RememberRequest{Text: "Okan lives in Porto"})
 	gone := enginetest.Remember(t, e, memory.RememberRequest{Text: "The pergola is painted white"})
 	retraction, err := e.Retract(t.Context(), lineage.RetractRequest{ID: gone.ID, Reason: "test"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, text := range []string{"the crew likes strong black tea", "the crew likes very strong black tea"} {
+		enginetest.Remember(t, e, memory.RememberRequest{Text: text, CreatedAt: time.Now().AddDate(-1, 0, 0)})
+	}
+	notes := t.TempDir()
+	if err := os.WriteFile(filepath.Join(notes, "MEMORY.md"), []byte("The cardamom is in the tin.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Append(t, e, conversation.AppendRequest{Conversation: "wishes", Messages: []conversation.Message{{Text: "Remember that I am allergic to ginger."}}})
+	for _, name := range []string{"adopted", "rolling", "reworded"} {
+		enginetest.Append(t, e, conversation.AppendRequest{Conversation: name, Messages: enginetest.Sayings(12)})
+	}
+	reworded, _, err := e.AdoptSummary(t.Context(), compact.AdoptRequest{Conversation: "reworded", Text: "They spoke of sage."})
+	if err != nil || reworded.VectorErr != nil {
+		t.Fatal(reworded, err)
 	}
 	long := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: enginetest.Sayings(6)})
 	model.Texts = func(context.Context, []string) ([][]float32, error) { return nil, down }
@@ -119,12 +139,58 @@ func TestStoringWhileTheModelIsDown(t *testing.T) {
 			}
 			return told(r.VectorErr), err
 		}},
-		{"Compact", "", func(ctx context.Context) (string, error) { // its summaries show in the coverage alone
+		{"Extract from talk", "ginger", func(ctx context.Context) (string, error) {
+			r, err := e.Extract(ctx, extract.Request{Conversation: "wishes"})
+			if err == nil && r.Stored == 0 {
+				t.Errorf("nothing was drawn: %+v", r)
+			}
+			return told(r.VectorErr), err
+		}},
+		{"AfterTurn that draws", "papaya", func(ctx context.Context) (string, error) {
+			o, err := e.AfterTurn(ctx, turn.Turn{Conversation: "drawn", Prompt: "Remember that I am allergic to papaya.", Answer: "I will."})
+			if err == nil && (o.Extraction == nil || o.Extraction.Stored == 0) {
+				t.Errorf("nothing was drawn: %+v", o)
+			}
+			return told(o.VectorErr), err
+		}},
+		{"SyncNotes", "cardamom", func(ctx context.Context) (string, error) {
+			s, err := e.SyncNotes(ctx, note.SyncRequest{Folder: notes})
+			return told(s.VectorErr), err
+		}},
+		{"AdoptSummary", "sorrel", func(ctx context.Context) (string, error) {
+			s, _, err := e.AdoptSummary(ctx, compact.AdoptRequest{Conversation: "adopted", Text: "They spoke of sorrel."})
+			if err != nil {
+				return "", err
+			}
+			return told(s.VectorErr), nil
+		}},
+		{"RewriteSummary", "lovage", func(ctx context.Context) (string, error) {
+			s, err := e.RewriteSummary(ctx, compact.RewriteRequest{ID: reworded.ID, Text: "Of lovage."})
+			if err != nil {
+				return "", err
+			}
+			return told(s.VectorErr), nil
+		}},
+		{"Compact", "", func(ctx context.Context) (string, error) {
 			c, err := e.Compact(ctx, compact.Request{Conversation: "talk", Budget: 10, Force: true})
 			if err == nil && !c.Changed {
 				t.Errorf("nothing was compacted: %+v", c)
 			}
-			return down.Error(), err
+			return told(c.VectorErr), err
+		}},
+		{"Compact, rolling", "", func(ctx context.Context) (string, error) {
+			c, err := e.Compact(ctx, compact.Request{Conversation: "rolling", Policy: compact.Rolling, Force: true})
+			if err == nil && !c.Changed {
+				t.Errorf("nothing was compacted: %+v", c)
+			}
+			return told(c.VectorErr), err
+		}},
+		{"Maintain", "", func(ctx context.Context) (string, error) { // merges what says the same
+			m, err := e.Maintain(ctx, memory.MaintainRequest{})
+			if err == nil && (len(m.Merged) != 1 || !m.Merged[0].New) {
+				t.Errorf("not merged: %+v", m.Merged)
+			}
+			return told(m.VectorErr), err
 		}},
 	} {
 		t.Run(verb.name, func(t *testing.T) {
@@ -166,4 +232,55 @@ func uncovered(t *testing.T, e *engine.Engine) (n int) {
 		n += c.Documents - c.Vectors
 	}
 	return n
+}
+
+// TestRetriesWhileTheModelIsDown: a summary that is written at last, as there is a language model again, has no vector and is said to have none.
+func TestRetriesWhileTheModelIsDown(t *testing.T) {
+	t.Parallel()
+	down := errors.New("connection refused")
+	model, llm := &enginetest.Scripted{}, enginetest.Answers(errors.New("503 Service Unavailable"), "They said six numbers.", errors.New("503 Service Unavailable"), "They said numbers.")
+	e := enginetest.Open(t, engine.Options{Embedder: model, LLM: llm, Rolling: setup.Rolling{MinMessages: 2, EmergencyPercent: 30}})
+	for n, retry := range []func(ctx context.Context) (*compact.Retried, error){
+		e.RetryPending,
+		func(ctx context.Context) (*compact.Retried, error) {
+			return e.RetryFallbacks(ctx, compact.RetryRequest{})
+		},
+	} {
+		model.Texts = nil
+		name := fmt.Sprint("talk ", n)
+		enginetest.Append(t, e, conversation.AppendRequest{Conversation: name, Messages: enginetest.Sayings(12)})
+		if _, err := e.Compact(t.Context(), compact.Request{Conversation: name, Policy: compact.Rolling, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		model.Texts = func(context.Context, []string) ([][]float32, error) { return nil, down }
+		if r, err := retry(t.Context()); err != nil || len(r.Rewritten) != 1 || !errors.Is(r.VectorErr, down) {
+			t.Errorf("%d: %+v, %v", n, r, err)
+		}
+	}
+}
+
+// TestUndoingRewordsWithoutTheModel: what comes back with a message are its summaries too, and theirs is told of as well.
+func TestUndoingRewordsWithoutTheModel(t *testing.T) {
+	t.Parallel()
+	down := errors.New("connection refused")
+	model := &enginetest.Scripted{}
+	e := enginetest.Open(t, engine.Options{Embedder: model, Conversation: setup.Conversation{FreshTailCount: 1}})
+	said := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "talk", Messages: enginetest.Sayings(12)})
+	if c, err := e.Compact(t.Context(), compact.Request{Conversation: "talk", Budget: 10, Force: true}); err != nil || !c.Changed || c.VectorErr != nil {
+		t.Fatal(c, err)
+	}
+	r, err := e.Retract(t.Context(), lineage.RetractRequest{ID: said.IDs[2], Reason: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	model.Texts = func(ctx context.Context, texts []string) ([][]float32, error) {
+		if asked++; asked == 1 { // the message
+			return model.Words.EmbedTexts(ctx, texts)
+		}
+		return nil, down
+	}
+	if u, err := e.UndoRetraction(t.Context(), lineage.UndoRequest{ID: r.ID}); err != nil || !errors.Is(u.VectorErr, down) || asked < 2 {
+		t.Errorf("%+v, %v, asked %d times", u, err, asked)
+	}
 }

@@ -150,11 +150,11 @@ func ExampleEngine_RetryPending() {
 		log.Fatal(err)
 	}
 	fmt.Println(failing[0].Name, failing[0].LastClass)
-	n, err := e.RetryPending(ctx)
+	r, err := e.RetryPending(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(n, "summary written")
+	fmt.Println(len(r.Rewritten), "summary written")
 	show()
 	// Output:
 	// stub

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/mallardmem/mallard/engine/compact"
@@ -9,7 +10,7 @@ import (
 
 // Maintained says what Maintain did, or would do.
 type Maintained struct {
-	*memory.Maintained
+	*memory.Maintained // whose VectorErr is that of summaries too
 	// Summaries are those that were made without the model and are made anew; without a model, and with DryRun, they are only counted.
 	Summaries *compact.Retried `json:"summaries"`
 	// Sessions is how many had no turn for thirty days: what was kept of them is gone.
@@ -25,6 +26,7 @@ func (e *Engine) Maintain(ctx context.Context, r memory.MaintainRequest) (done *
 		return done, err
 	}
 	retried, err := e.compactor.RetryFallbacks(ctx, compact.RetryRequest{DryRun: r.DryRun || e.opts.LLM == nil})
+	done.VectorErr = cmp.Or(done.VectorErr, retried.VectorErr)
 	if done.Summaries = retried; err != nil {
 		return done, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/chain"
 	"github.com/mallardmem/mallard/engine/checkpoint"
+	"github.com/mallardmem/mallard/engine/compact"
 )
 
 // How a conversation stands while its context fills: packages checkpoint, chain and compact.
@@ -45,7 +46,7 @@ func (e *Engine) AckFlush(ctx context.Context, r checkpoint.AckRequest) (changed
 }
 
 // RetryPending has summaries tell of what they owe, in every conversation; it is for a host's ticker.
-func (e *Engine) RetryPending(ctx context.Context) (n int, err error) {
+func (e *Engine) RetryPending(ctx context.Context) (*compact.Retried, error) {
 	return e.compactor.RetryPending(ctx)
 }
 

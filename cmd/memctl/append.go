@@ -57,7 +57,7 @@ func (a *app) printAppended(r *conversation.Appended) error {
 		Skipped        string   `json:"skipped,omitempty"`
 		VectorErr      string   `json:"vector_error,omitempty"`
 	}{ConversationID: r.ConversationID, IDs: orEmpty(r.IDs), Added: r.Added, Skipped: r.Skipped,
-		VectorErr: a.withoutVector("message", r.VectorErr)}
+		VectorErr: a.withoutVector("message has", r.VectorErr)}
 	return a.answer(document, func() {
 		if r.Skipped != "" {
 			a.printf("Nothing was stored: %s.\n", r.Skipped)

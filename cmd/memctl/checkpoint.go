@@ -154,9 +154,10 @@ marked, and the exit code is 1. A host calls it every minute or so.`,
 				if e.Options().LLM == nil {
 					return fmt.Errorf("%w; name one in the configuration, see `memctl config`", engine.ErrNoLLM)
 				}
-				n, err := e.RetryPending(cmd.Context())
+				r, err := e.RetryPending(cmd.Context())
 				failing, err2 := e.FailingModels(cmd.Context())
-				return errors.Join(a.answer(map[string]any{"rewritten": n, "failing": orEmpty(failing)}, func() {
+				n := len(r.Rewritten)
+				return errors.Join(a.answerStored(map[string]any{"rewritten": n, "failing": orEmpty(failing)}, "summaries have", r.VectorErr, func() {
 					a.printf("%s written.\n", plural(n, "summary", "summaries"))
 					for _, m := range failing {
 						a.note("%s failed %s in a row, the last time at %s (%s).", printable(m.Name), plural(m.Failures, "time", "times"), minute(m.LastAttempt), m.LastClass)

@@ -10,6 +10,7 @@ import (
 
 	remote "github.com/mallardmem/mallard/embed/http"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/wire"
 )
 
 // embeddingConfig is the table [embedding]: the server that makes vectors. Fields that remote.Config has as well have its names, by which faults are told.
@@ -30,6 +31,7 @@ type embeddingConfig struct {
 	Timeout       setup.Duration `toml:"timeout"`        // of one request; default 30s
 	Deadline      setup.Duration `toml:"deadline"`       // of one text; default 10s
 	Retries       *int           `toml:"retries"`        // default 2
+	CacheMB       int            `toml:"cache_mb"`       // of the file, for what any slow model said; default setup.DefaultEmbeddingCache
 }
 
 // open gives the client; nil when none is configured.
@@ -69,7 +71,7 @@ func (c embeddingConfig) open() (*remote.Client, error) {
 }
 
 // told says what is wrong with a field by its key in the configuration. What is wrong with a key of a provider is told of the variable that has it, without its value.
-func (c embeddingConfig) told(fault remote.Fault, variable string) error {
+func (c embeddingConfig) told(fault wire.Fault, variable string) error {
 	if fault.Field == "Keys" {
 		return usage("%s, which has the key of embedding.provider %s, is %s; allowed: %s (embedding.key_env names another variable)", variable, c.Provider, fault.Value, fault.Allowed)
 	}

@@ -49,7 +49,11 @@ those whose compaction was put off.`,
 			return a.with(cmd.Context(), canWrite|canEmbed|canAsk, func(e *engine.Engine) error {
 				if pending {
 					done, err := e.CompactPending(cmd.Context())
-					return errors.Join(a.answer(orEmpty(done), func() { a.printPending(done, err) }), err)
+					documents := []stored{}
+					for _, v := range done {
+						documents = append(documents, stored{v, a.withoutVector("summaries have", v.VectorErr)})
+					}
+					return errors.Join(a.answer(documents, func() { a.printPending(done, err) }), err)
 				}
 				r.Conversation, r.Agent = args[0], a.agent
 				if _, err := e.Conversation(cmd.Context(), r.Conversation, r.Agent); err != nil {
@@ -59,7 +63,7 @@ those whose compaction was put off.`,
 				if v == nil {
 					return err
 				}
-				return errors.Join(a.answer(v, func() { a.printCompacted(v) }), err)
+				return errors.Join(a.answerStored(v, "summaries have", v.VectorErr, func() { a.printCompacted(v) }), err)
 			})
 		},
 	}
@@ -148,7 +152,7 @@ model; ID is then the conversation, or nothing for all of them.`,
 					case err != nil && len(v.Rewritten) == 0:
 						return err
 					}
-					return errors.Join(a.answer(v, func() {
+					return errors.Join(a.answerStored(v, "summaries have", v.VectorErr, func() {
 						a.printf("%d rewritten, %d left.\n", len(v.Rewritten), v.Left)
 						if v.Reason != "" {
 							a.note("The others have to wait: %s.", v.Reason)
@@ -160,7 +164,7 @@ model; ID is then the conversation, or nothing for all of them.`,
 				if err != nil {
 					return err
 				}
-				return a.answer(s, func() {
+				return a.answerStored(s, "summary has", s.VectorErr, func() {
 					a.printf("%s now has %s for %d.\n%s", ids.Short(s.ID), plural(s.Tokens, "token", "tokens"), s.SourceTokens, indent(s.Text, "   ", a.width()))
 				})
 			})

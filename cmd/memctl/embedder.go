@@ -65,8 +65,8 @@ func (a *app) openEmbedder() (embedder, error) {
 	return openModel("static")
 }
 
-// openModel opens a model of this machine: static, none, a folder, a table file, or the name of a folder under $MEMCTL_MODELS; or two of them with + in between,
-// as one, unless a file has that name.
+// openModel opens a model of this machine: static, none, a folder, a graph in one (FOLDER/model_quantized.onnx), a table file, or such a path under
+// modelsFolder; or two of them with + in between, as one, unless a file has that name.
 func openModel(name string) (embedder, error) {
 	if first, second, two := strings.Cut(name, "+"); two && !exists(name) && !exists(filepath.Join(os.Getenv("MEMCTL_MODELS"), name)) {
 		return openFused(first, second)
@@ -79,14 +79,14 @@ func openModel(name string) (embedder, error) {
 	}
 	path := name
 	info, err := os.Stat(path)
-	if folder := os.Getenv("MEMCTL_MODELS"); err != nil && folder != "" && filepath.IsLocal(name) {
+	if folder := modelsFolder(); err != nil && folder != "" && filepath.IsLocal(name) {
 		path = filepath.Join(folder, name)
 		info, err = os.Stat(path)
 	}
 	switch {
 	case err != nil:
 		return embedder{}, usage("model %q; allowed: static, none, remote, a folder or .table file, the name of a folder under $MEMCTL_MODELS (see `memctl model list`), or two of them with + in between", name)
-	case info.IsDir():
+	case info.IsDir(), strings.HasSuffix(path, ".onnx"):
 		return openFolder(path)
 	case strings.HasSuffix(path, ".table"):
 		m, err := static.Open(path)
@@ -95,7 +95,7 @@ func openModel(name string) (embedder, error) {
 		}
 		return embedder{Embedder: m}, nil
 	}
-	return embedder{}, usage("model %s is neither a folder nor a .table file", path)
+	return embedder{}, usage("model %s is neither a folder nor an .onnx file in one, nor a .table file", path)
 }
 
 // openFused opens two models as one. What the slower of them runs on is what it tells.

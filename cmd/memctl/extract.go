@@ -54,7 +54,7 @@ needed: rules for English, German and Chinese find the statements. With [llm] in
 				if err != nil {
 					return err
 				}
-				return a.answer(report, func() { a.printExtraction(report) })
+				return a.answerStored(report, "memories have", report.VectorErr, func() { a.printExtraction(report) })
 			})
 		},
 	}
@@ -144,7 +144,6 @@ func (a *app) printExtraction(r *extract.Report) {
 	if r.DryRun {
 		a.printf("Nothing was stored: this is a dry run.\n")
 	}
-	a.withoutVector("memories", r.VectorErr)
 }
 
 // verdictCounts says how often each verdict was reached, and how much was known before.

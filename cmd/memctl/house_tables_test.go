@@ -29,6 +29,8 @@ var owners = map[string]string{
 	"kind_stats": "index",
 	"passages":   "index",
 
+	"embedding_cache": "index",
+
 	"past_documents": "index",
 	"past_postings":  "index",
 	"past_passages":  "index",
@@ -79,7 +81,7 @@ var repairs = map[string]string{
 	// Doctor repairs what the owners' verbs can't have made, and what is wrong with one table shows only beside others. Shred copies whole tables into a
 	// new file, and takes the note of a purge out of it.
 	"upkeep": `doctor_references doctor_homes doctor_items doctor_leftovers doctor_parts doctor_conversations doctor_lineage doctor_aside
-		doctor_superseded doctor_retractions doctor_versions doctor_estimators doctor_count doctor_shown doctor_archive doctor_kinds doctor_vectors shred_copy shred_mark`,
+		doctor_superseded doctor_retractions doctor_versions doctor_estimators doctor_count doctor_shown doctor_archive doctor_kinds doctor_vectors doctor_embedding_cache shred_copy shred_mark`,
 	// Recover copies the rows of a damaged file, before anybody opens the new one, and drops what opening it would stumble over.
 	"salvage": "recover_copy recover_copy_believed recover_settings recover_other_models vectors_drop",
 }

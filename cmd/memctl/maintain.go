@@ -101,7 +101,7 @@ It has categories, tiers, layers, scopes, sources, unused_days, older_days and l
 				if err != nil {
 					return err
 				}
-				return a.answer(done, func() { a.printMaintained(done) })
+				return a.answerStored(done, "result has, in part,", done.VectorErr, func() { a.printMaintained(done) })
 			})
 		},
 	}

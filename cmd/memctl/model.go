@@ -36,6 +36,7 @@ used, from one moment to the next. A name such as static+all-MiniLM-L6-v2 is bot
 	}
 	cmd.AddCommand(newModelListCommand(a), newModelDistillCommand(a))
 	cmd.AddCommand(newModelAddCommand(a), newModelUseCommand(a), newModelDropCommand(a), newModelCoverageCommand(a), newModelCompareCommand(a))
+	cmd.AddCommand(newModelKnownCommand(a), newModelPullCommand(a), newModelDoctorCommand(a))
 	return cmd
 }
 
@@ -56,7 +57,7 @@ graph here; and the models that the file has vectors of, with how many: the one 
 		Example: `  memctl model list`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			models, err := foundModels(os.Getenv("MEMCTL_MODELS"))
+			models, err := foundModels(modelsFolder())
 			if err != nil {
 				return err
 			}

@@ -42,7 +42,7 @@ before is passed over, what is gone leaves. Links are not followed, and a file o
 				if err != nil {
 					return err
 				}
-				return a.answer(s, func() {
+				return a.answerStored(s, "notes have, in part,", s.VectorErr, func() {
 					a.printf("%s: %d added, %d changed, %d unchanged, %d removed; %s written.\n", printable(s.Folder), len(s.Added), len(s.Changed), s.Unchanged,
 						len(s.Removed), plural(s.Notes, "note", "notes"))
 					if r.Files == nil && len(s.Added)+len(s.Changed)+s.Unchanged+len(s.Removed)+len(s.Refused) == 0 {
@@ -51,7 +51,6 @@ before is passed over, what is gone leaves. Links are not followed, and a file o
 					for _, x := range s.Refused {
 						a.note("Refused %s: %s.", printable(x.Path), printable(x.Why))
 					}
-					a.withoutVector("notes", s.VectorErr)
 				})
 			})
 		},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,7 +118,7 @@ func (a *app) printRemembered(r memory.Remembered, done string) error {
 		Created    bool   `json:"created"`
 		Superseded string `json:"superseded,omitempty"`
 		VectorErr  string `json:"vector_error,omitempty"`
-	}{ID: r.ID, Created: r.Created, Superseded: r.Superseded, VectorErr: a.withoutVector("memory", r.VectorErr)}
+	}{ID: r.ID, Created: r.Created, Superseded: r.Superseded, VectorErr: a.withoutVector("memory has", r.VectorErr)}
 	return a.answer(document, func() {
 		switch {
 		case a.quiet:
@@ -129,11 +131,33 @@ func (a *app) printRemembered(r memory.Remembered, done string) error {
 	})
 }
 
+// answerStored is answer for a verb that tells why something of what it stored has no vector: a notice says so, or vector_error in the document.
+func (a *app) answerStored(document any, what string, err error, person func()) error {
+	return a.answer(stored{document, a.withoutVector(what, err)}, person)
+}
+
+// stored is a document, an object, and why something of it has no vector.
+type stored struct {
+	document  any
+	vectorErr string
+}
+
+// MarshalJSON is the document with one field more.
+func (s stored) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(s.document)
+	if err != nil || s.vectorErr == "" {
+		return b, err
+	}
+	why, err := json.Marshal(s.vectorErr)
+	b = append(bytes.TrimSuffix(b, []byte("}")), `,"vector_error":`...)
+	return append(append(b, why...), '}'), err
+}
+
 // withoutVector says why what was stored has no vector; nothing where it has one.
 func (a *app) withoutVector(what string, err error) string {
 	if err == nil {
 		return ""
 	}
-	a.note("The model failed, so the %s has no vector until `memctl index rebuild`: %v", what, err)
+	a.note("The model failed, so the %s no vector until `memctl index rebuild`: %v", what, err)
 	return err.Error()
 }

@@ -65,7 +65,7 @@ recall, every search and extraction. What an independent source says too stays. 
 				if err != nil {
 					return err
 				}
-				return a.answer(done, func() { a.printRetraction(done) })
+				return a.answerStored(done, "text that came back has", done.VectorErr, func() { a.printRetraction(done) })
 			})
 		},
 	}
@@ -101,7 +101,6 @@ func (a *app) printRetraction(r *lineage.Retraction) {
 	default:
 		a.printf("Retracted as %s; `memctl retract --undo %s` takes it back.\n", r.ID, ids.Short(r.ID))
 	}
-	a.withoutVector("memories", r.VectorErr)
 }
 
 func (a *app) printRetractions(all []lineage.Retraction) {

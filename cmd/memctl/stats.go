@@ -70,6 +70,9 @@ func (a *app) printStats(s *upkeep.Stats) {
 	if s.Passages > 0 {
 		row("passages", "%d of long documents", s.Passages)
 	}
+	if s.EmbeddingCache != nil {
+		row("kept vectors", "%d, %s: the model is not asked for them again", s.EmbeddingCache.Vectors, size(s.EmbeddingCache.Bytes))
+	}
 	if s.Undivided > 0 {
 		row("passages", "%s from before there were any; `memctl index rebuild` makes them", plural(s.Undivided, "long document is", "long documents are"))
 	}

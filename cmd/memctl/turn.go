@@ -98,7 +98,7 @@ characters, unless [turns] says otherwise. With [llm] in the configuration file 
 				if err != nil {
 					return err
 				}
-				return a.answer(done, func() { a.printOutcome(done) })
+				return a.answerStored(done, "turn has, in part,", done.VectorErr, func() { a.printOutcome(done) })
 			})
 		},
 	}
@@ -127,5 +127,4 @@ func (a *app) printOutcome(done *turn.Outcome) {
 	case done.Waiting != "":
 		a.note("Nothing was drawn from the talk: %s.", done.Waiting)
 	}
-	a.withoutVector("message", done.VectorErr)
 }

@@ -61,7 +61,7 @@ its own is their default too. When something is true that was not true before, u
 				document := struct {
 					*memory.Memory
 					VectorErr string `json:"vector_error,omitempty"`
-				}{m.Memory, a.withoutVector("memory", m.VectorErr)}
+				}{m.Memory, a.withoutVector("memory has", m.VectorErr)}
 				return a.answer(document, func() { a.printf("Updated %s.\n", ids.Short(m.ID)) })
 			})
 		},

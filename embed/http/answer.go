@@ -84,6 +84,13 @@ func ordered(all []object, n int) ([]json.RawMessage, error) {
 
 // vector reads one list of finite numbers. JSON has no others, but null would be read as 0.
 func vector(raw json.RawMessage, dims int) ([]float32, error) {
+	if bytes.HasPrefix(raw, []byte("{")) { // Gemini's
+		var object struct{ Values json.RawMessage }
+		if err := json.Unmarshal(raw, &object); err != nil {
+			return nil, fmt.Errorf("is not a list of numbers: %w", err)
+		}
+		raw = object.Values
+	}
 	if bytes.Contains(raw, []byte("null")) || !bytes.HasPrefix(raw, []byte("[")) {
 		return nil, errors.New("is not a list of numbers")
 	}

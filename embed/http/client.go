@@ -12,9 +12,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // nothing is sent for a text that shows nothing: servers refuse empty ones.
@@ -24,12 +25,12 @@ const nothing = "."
 type Client struct {
 	config Config // with its defaults; it is not shown, for it has the keys
 	shape  shape
-	way    *transport
+	way    *wire.Service
 
+	address        string // of the server's embeddings
 	query, passage purpose
 	fingerprint    string
 	asked          *cache
-	turn           atomic.Uint32 // whose turn among the keys it is
 }
 
 // purpose is what a text is embedded for: the server's word for it, and what is put before the text.
@@ -44,7 +45,7 @@ func New(config Config) (*Client, error) {
 	c := &Client{config: config, shape: s, asked: newCache(cacheSize, cacheAge, time.Now)}
 	c.query = purpose{*config.QueryTask, *config.QueryPrefix}
 	c.passage = purpose{*config.PassageTask, *config.PassagePrefix}
-	c.way = newTransport(s, config)
+	c.way, c.address = newService(s, config), s.url(config)
 	if config.Dims == of.dims {
 		c.shape.dims = "" // what the model does anyway isn't asked for: some refuse to hear of it
 	}
@@ -133,7 +134,7 @@ func (c *Client) one(ctx context.Context, p purpose, text string) ([]float32, er
 		return c.unit(vectors[0])
 	}
 	if ctx.Err() == nil && limited.Err() != nil {
-		return nil, c.way.fail(0, fmt.Sprintf("no vector within %v", c.config.Deadline), limited.Err())
+		return nil, c.fail(0, fmt.Sprintf("no vector within %v", c.config.Deadline), limited.Err())
 	}
 	return nil, ended(ctx, err)
 }
@@ -225,7 +226,7 @@ func (c *Client) unit(v []float32) ([]float32, error) {
 		sum += float64(x) * float64(x)
 	}
 	if sum == 0 {
-		return nil, c.way.fail(200, "the model gave a vector of zeros", nil)
+		return nil, c.fail(200, "the model gave a vector of zeros", nil)
 	}
 	scaled := make([]float32, len(v))
 	for i, x := range v {

@@ -2,12 +2,14 @@ package remote
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // Config says which model to ask and how. Printing it shows no key.
@@ -52,18 +54,11 @@ type Config struct {
 // Format prints the configuration with the keys hidden, whatever the verb.
 func (c Config) Format(state fmt.State, _ rune) {
 	fmt.Fprintf(state, "{Provider:%s BaseURL:%s Keys:%d hidden Model:%s Dims:%d Timeout:%v Deadline:%v Retries:%d}",
-		c.Provider, publicURL(c.BaseURL), len(c.Keys), c.Model, c.Dims, c.Timeout, c.Deadline, c.Retries)
-}
-
-// Fault is what is wrong with a field of a Config. Values that may hold a secret aren't repeated.
-type Fault struct{ Field, Value, Allowed string }
-
-func (f Fault) Error() string {
-	return fmt.Sprintf("%s is %s; allowed: %s", f.Field, f.Value, f.Allowed)
+		c.Provider, wire.PublicAddress(c.BaseURL), len(c.Keys), c.Model, c.Dims, c.Timeout, c.Deadline, c.Retries)
 }
 
 // Refused is a Config with faults.
-type Refused []Fault
+type Refused []wire.Fault
 
 func (r Refused) Error() string {
 	said := make([]string, len(r))
@@ -76,7 +71,9 @@ func (r Refused) Error() string {
 // settle fills in the defaults, and refuses what is not allowed.
 func (c *Config) settle() (shape, modelFacts, error) {
 	var bad Refused
-	fail := func(field, value, allowed string) { bad = append(bad, Fault{field, value, allowed}) }
+	fail := func(field, value, allowed string) {
+		bad = append(bad, wire.Fault{Field: field, Value: value, Allowed: allowed})
+	}
 	s, ok := shapeOf(c.Provider)
 	if !ok {
 		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(Providers(), ", "))
@@ -84,17 +81,15 @@ func (c *Config) settle() (shape, modelFacts, error) {
 	}
 	own := c.BaseURL == ""
 	c.BaseURL = cmp.Or(c.BaseURL, s.address)
-	const addresses = "http://host or https://host, with a path, without user, query or fragment"
-	if u, err := url.Parse(c.BaseURL); err != nil {
-		fail("BaseURL", "no URL", addresses)
-	} else if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		fail("BaseURL", fmt.Sprintf("%q", publicURL(c.BaseURL)), addresses)
+	check := func(err error) {
+		if fault, ok := errors.AsType[wire.Fault](err); ok {
+			bad = append(bad, fault)
+		}
 	}
+	check(wire.CheckAddress("BaseURL", c.BaseURL))
 	c.Keys = slices.Clone(c.Keys)
 	for i, key := range c.Keys {
-		if key == "" || strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-			fail("Keys", fmt.Sprintf("not shown, number %d", i+1), "printable ASCII without spaces")
-		}
+		check(wire.CheckKey("Keys", i+1, key))
 	}
 	if len(c.Keys) == 0 && s.keyed && (own || s.address == "") {
 		fail("Keys", "empty", "at least one, as "+s.name+" wants it")
@@ -161,25 +156,4 @@ func (c *Config) settle() (shape, modelFacts, error) {
 		return s, of, bad
 	}
 	return s, of, nil
-}
-
-// publicURL is an address without what may be secret in it. One that doesn't parse isn't shown.
-func publicURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "?"
-	}
-	if u.User != nil {
-		u.User = url.User("hidden")
-	}
-	if u.RawQuery != "" {
-		u.RawQuery = "hidden"
-	}
-	if u.Fragment != "" {
-		u.Fragment, u.RawFragment = "hidden", ""
-	}
-	if u.Opaque != "" {
-		u.Opaque = "hidden"
-	}
-	return u.String()
 }

@@ -53,8 +53,14 @@ var doors = []door{
 		`{"detail":"The example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens."}`, 400, objects},
 	{"nvidia", "/embeddings", "Bearer ", "input", "input_type", "query", "passage", map[string]any{"model": "m", "encoding_format": "float", "truncate": "NONE", "dimensions": 32.0},
 		`{"error":"Input length 600 exceeds maximum allowed token size 512"}`, 400, objects},
-	{"gemini", "/embeddings", "Bearer ", "input", "", "", "", map[string]any{"model": "m", "dimensions": 32.0},
-		`[{"error":{"code":400,"message":"The input token count exceeds the maximum number of tokens allowed 2048.","status":"INVALID_ARGUMENT"}}]`, 400, objects},
+	{"gemini", "/models/m:batchEmbedContents", "x-goog-api-key", "requests", "taskType", "RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", map[string]any{"model": "models/m", "outputDimensionality": 32.0},
+		`{"error":{"code":400,"message":"The input token count exceeds the maximum number of tokens allowed 2048.","status":"INVALID_ARGUMENT"}}`, 400, func(v [][]float32) any {
+			all := []any{}
+			for _, one := range v {
+				all = append(all, map[string]any{"values": one})
+			}
+			return map[string]any{"embeddings": all}
+		}},
 	{"ollama", "/api/embed", "Bearer ", "input", "", "", "", map[string]any{"model": "m", "truncate": false, "dimensions": 32.0},
 		`{"error":"the input length exceeds the context length"}`, 500, func(v [][]float32) any {
 			return map[string]any{"model": "m", "embeddings": v, "total_duration": 14143917}
@@ -106,10 +112,15 @@ func (d door) read(t *testing.T, r *http.Request) asked {
 		t.Errorf("%s asked with %s, %v", d.provider, r.Method, err)
 	}
 	texts, _ := a.fields[d.input].([]any)
+	delete(a.fields, d.input)
 	for _, text := range texts {
+		if one, ok := text.(map[string]any); ok { // Gemini's, who says all of each text
+			text = one["content"].(map[string]any)["parts"].([]any)[0].(map[string]any)["text"]
+			delete(one, "content")
+			a.fields = one
+		}
 		a.texts = append(a.texts, text.(string))
 	}
-	delete(a.fields, d.input)
 	return a
 }
 

@@ -15,12 +15,13 @@ type shape struct {
 	keyHeader   string // that has the key by itself; "": it is a bearer token
 
 	input          string         // the field of the texts
+	each           string         // the field of objects that say all of one text, as Gemini wants it; "": texts are a list
 	model          string         // the field of the model; "": the server has one
 	task           string         // the field that says what a text is embedded for; "": there is none
 	query, passage string         // what stands there where nobody says otherwise
 	dims           string         // the field that asks for vectors of another length; "": there is none
 	always         map[string]any // what is sent with every request
-	rows           string         // where the vectors are: data has objects, embeddings and "" (the answer itself) have arrays of numbers
+	rows           string         // where the vectors are: data has objects, embeddings and "" (the answer itself) have arrays of numbers, or objects of which values has them
 	batch          int            // so many texts go in one request
 	version        string         // of the interface, where the address has one
 }
@@ -41,8 +42,9 @@ var shapes = []shape{
 	{name: "nvidia", address: "https://integrate.api.nvidia.com/v1", path: "/embeddings", keyVariable: "NVIDIA_API_KEY", keyed: true,
 		input: "input", model: "model", task: "input_type", query: "query", passage: "passage", dims: "dimensions",
 		always: map[string]any{"encoding_format": "float", "truncate": "NONE"}, rows: "data", batch: 64},
-	{name: "gemini", address: "https://generativelanguage.googleapis.com/v1beta/openai", path: "/embeddings", keyVariable: "GEMINI_API_KEY", keyed: true,
-		input: "input", model: "model", dims: "dimensions", rows: "data", batch: 64},
+	// Its interface in OpenAI's shape is told no tasks.
+	{name: "gemini", address: "https://generativelanguage.googleapis.com/v1beta", path: "/models/{model}:batchEmbedContents", keyVariable: "GEMINI_API_KEY", keyed: true, keyHeader: "x-goog-api-key",
+		each: "requests", model: "model", task: "taskType", query: "RETRIEVAL_QUERY", passage: "RETRIEVAL_DOCUMENT", dims: "outputDimensionality", rows: "embeddings", batch: 64},
 	{name: "ollama", address: "http://localhost:11434", path: "/api/embed", keyVariable: "OLLAMA_API_KEY",
 		input: "input", model: "model", dims: "dimensions", always: map[string]any{"truncate": false}, rows: "embeddings", batch: 32},
 	{name: "tei", address: "http://localhost:8080", path: "/embed", keyVariable: "TEI_API_KEY",
@@ -82,6 +84,20 @@ func (s shape) url(config Config) string {
 
 // body is a request.
 func (s shape) body(config Config, p purpose, texts []string) map[string]any {
+	if s.each == "" {
+		return s.object(config, p, texts)
+	}
+	all := make([]map[string]any, len(texts))
+	for i, text := range texts {
+		all[i] = s.object(config, p, nil)
+		all[i][s.model] = "models/" + config.Model
+		all[i]["content"] = map[string]any{"parts": []map[string]string{{"text": p.prefix + text}}}
+	}
+	return map[string]any{s.each: all}
+}
+
+// object has what is said of texts, and the texts themselves unless each has an object of its own.
+func (s shape) object(config Config, p purpose, texts []string) map[string]any {
 	fields := map[string]any{}
 	for name, value := range s.always {
 		fields[name] = value
@@ -93,7 +109,9 @@ func (s shape) body(config Config, p purpose, texts []string) map[string]any {
 			sent[i] = p.prefix + text
 		}
 	}
-	fields[s.input] = sent
+	if s.input != "" {
+		fields[s.input] = sent
+	}
 	if s.model != "" {
 		fields[s.model] = config.Model
 	}

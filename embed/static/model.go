@@ -64,6 +64,9 @@ func (m *Model) Model() string { return m.name }
 // Dims gives the length of a vector.
 func (m *Model) Dims() int { return m.dims }
 
+// Instant says that no vector need be kept: making one takes microseconds.
+func (m *Model) Instant() bool { return true }
+
 // Fingerprint is a hash of vocabulary, settings and scales, and of the rows by
 // their checksum, so that it takes no second pass over megabytes.
 func (m *Model) Fingerprint() string { return m.fingerprint }

@@ -27,6 +27,8 @@ type Compacted struct {
 	Rounds         int    `json:"rounds,omitempty"` // sweeps of Under
 	Passes         []Pass `json:"passes,omitempty"` // those written
 	Calls          int    `json:"calls"`            // of the model
+	// VectorErr: the summaries are written, but the model failed or took too long, so some have no vector until RebuildIndex.
+	VectorErr error `json:"-"`
 }
 
 // Pass is one summary that was made.

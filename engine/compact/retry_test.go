@@ -43,15 +43,15 @@ func TestGoClawPromise18(t *testing.T) {
 	}
 	said := fmt.Sprint(enginetest.Rows(t, e, "SELECT id, text, raw, set_aside, recorded_at FROM messages ORDER BY seq"))
 	before := len(llm.Calls())
-	if n, err := e.RetryPending(t.Context()); n != 0 || !errors.Is(err, enginetest.ErrDown) || len(llm.Calls()) != before+1 {
-		t.Errorf("while it fails: %d, %v", n, err)
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 0 || !errors.Is(err, enginetest.ErrDown) || len(llm.Calls()) != before+1 {
+		t.Errorf("while it fails: %d, %v", len(r.Rewritten), err)
 	}
 	if got := fmt.Sprint(enginetest.Rows(t, e, owedRanges)); got != "[[1 11 3] [11 21 2]]" {
 		t.Errorf("the marks stay: %s", got)
 	}
 	mend()
-	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil {
-		t.Errorf("%d, %v", n, err)
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 1 || err != nil {
+		t.Errorf("%d, %v", len(r.Rewritten), err)
 	}
 	calls := llm.Calls()[before+1:]
 	if len(calls) != 2 || !strings.Contains(calls[0].Prompt, "message 0001") || strings.Contains(calls[0].Prompt, "message 0011") ||
@@ -67,8 +67,8 @@ func TestGoClawPromise18(t *testing.T) {
 	if now := fmt.Sprint(enginetest.Rows(t, e, "SELECT id, text, raw, set_aside, recorded_at FROM messages ORDER BY seq")); now != said {
 		t.Errorf("messages became\n%s\nwere\n%s", now, said)
 	}
-	if n, err := e.RetryPending(t.Context()); n != 0 || err != nil {
-		t.Errorf("again: %d, %v", n, err)
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 0 || err != nil {
+		t.Errorf("again: %d, %v", len(r.Rewritten), err)
 	}
 }
 
@@ -83,8 +83,8 @@ func TestHalfARetry(t *testing.T) {
 		}
 		return answer(ctx, system, prompt, most)
 	}
-	if n, err := e.RetryPending(t.Context()); n != 0 || err != nil {
-		t.Errorf("%d, %v", n, err)
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 0 || err != nil {
+		t.Errorf("%d, %v", len(r.Rewritten), err)
 	}
 	if got := fmt.Sprint(enginetest.Rows(t, e, owedRanges)); got != "[[11 21 2]]" {
 		t.Errorf("owed: %s", got)
@@ -120,8 +120,8 @@ func TestNothingLeftToTell(t *testing.T) {
 		t.Fatal(err)
 	}
 	mend()
-	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil {
-		t.Errorf("%d, %v", n, err)
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 1 || err != nil {
+		t.Errorf("%d, %v", len(r.Rewritten), err)
 	}
 	if got := summaryText(t, e); got != numbers(11, 20) {
 		t.Errorf("the summary tells of %q", got)
@@ -246,8 +246,8 @@ func TestPurgeOfWhatACheckpointRead(t *testing.T) {
 	if rows := enginetest.Rows(t, e, "SELECT id FROM checkpoints UNION ALL SELECT id FROM compactions WHERE carried IS NOT NULL"); len(rows) != 0 {
 		t.Errorf("left: %v", rows)
 	}
-	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil || summaryText(t, e) != numbers(1, 11) {
-		t.Errorf("%d, %v: %s", n, err, summaryText(t, e))
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 1 || err != nil || summaryText(t, e) != numbers(1, 11) {
+		t.Errorf("%d, %v: %s", len(r.Rewritten), err, summaryText(t, e))
 	}
 }
 
@@ -300,7 +300,7 @@ func TestCarriedThroughFailures(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	answers = 100
-	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil || summaryText(t, e) != numbers(1, 40) {
-		t.Errorf("%d, %v: %s", n, err, summaryText(t, e))
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 1 || err != nil || summaryText(t, e) != numbers(1, 40) {
+		t.Errorf("%d, %v: %s", len(r.Rewritten), err, summaryText(t, e))
 	}
 }

@@ -172,6 +172,8 @@ type Retried struct {
 	Left      int      `json:"left"`      // that are fallbacks still
 	// Reason why the model was not asked for all: the circuit breaker is open. Empty else.
 	Reason string `json:"reason,omitempty"`
+	// VectorErr: what was rewritten is stored, but the model failed or took too long, so some has no vector until RebuildIndex.
+	VectorErr error `json:"-"`
 }
 
 // RetryFallbacks makes summaries anew that were made without the model that was asked, those that others were made from first; one of the policy Rolling is told
@@ -215,6 +217,9 @@ func (cp *Compactor) RetryFallbacks(ctx context.Context, r RetryRequest) (*Retri
 		}
 		if err != nil && !errors.Is(err, fault.ErrConflict) && !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrInvalid) {
 			return result, fmt.Errorf("retry fallbacks: %s: %w", id, err)
+		}
+		if err == nil {
+			result.VectorErr = cmp.Or(result.VectorErr, s.VectorErr)
 		}
 		if err == nil && !s.Fallback {
 			result.Rewritten = append(result.Rewritten, id)

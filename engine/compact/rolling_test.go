@@ -321,8 +321,8 @@ func TestOldCheckpointOwesTheRest(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	broken = false
-	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil || summaryText(t, e) != numbers(1, 10) {
-		t.Errorf("%d, %v: %s", n, err, summaryText(t, e))
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 1 || err != nil || summaryText(t, e) != numbers(1, 10) {
+		t.Errorf("%d, %v: %s", len(r.Rewritten), err, summaryText(t, e))
 	}
 }
 
@@ -361,8 +361,8 @@ func TestAsync(t *testing.T) {
 	if p := c.Passes[0]; p.Source != compact.FromNobody || !p.Fallback || p.FirstKept != 11 || len(llm.Calls()) != 0 || !strings.Contains(summaryText(t, e), "10 messages, 5 of them the user's") {
 		t.Errorf("%+v: %s", c, summaryText(t, e))
 	}
-	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil || summaryText(t, e) != numbers(1, 10) {
-		t.Errorf("%d, %v: %s", n, err, summaryText(t, e))
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 1 || err != nil || summaryText(t, e) != numbers(1, 10) {
+		t.Errorf("%d, %v: %s", len(r.Rewritten), err, summaryText(t, e))
 	}
 }
 
@@ -374,8 +374,8 @@ func TestWithoutAModel(t *testing.T) {
 	if p := c.Passes[0]; p.Source != compact.FromExtract || p.Fallback || p.Level != compact.Extractive || p.TokensAfter >= p.TokensBefore {
 		t.Errorf("%+v", c)
 	}
-	if n, err := e.RetryPending(t.Context()); n != 0 || err != nil {
-		t.Errorf("%d, %v", n, err)
+	if r, err := e.RetryPending(t.Context()); len(r.Rewritten) != 0 || err != nil {
+		t.Errorf("%d, %v", len(r.Rewritten), err)
 	}
 }
 

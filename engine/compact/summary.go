@@ -55,6 +55,8 @@ type Summary struct {
 	CreatedAt        time.Time  `json:"created_at"`
 	UpdatedAt        time.Time  `json:"updated_at"`
 	Sources          []Source   `json:"sources,omitempty"` // in their order
+	// VectorErr: its text was just written, but the model failed or took too long, so it has no vector until RebuildIndex.
+	VectorErr error `json:"-"`
 }
 
 // The kinds of summaries.
@@ -130,10 +132,10 @@ func (s *Summary) item() window.Item {
 	return window.Item{Position: s.FirstSeq, Ref: s.ID, Summary: true, Tokens: s.Tokens, Depth: s.Depth}
 }
 
-// DescribeSummary makes the document of a summary, without any lock: words, passages, and vectors where the model gives them.
+// DescribeSummary makes the document of a summary, without any lock: words, passages, and vectors where the model gives them. Where it does not, VectorErr says why.
 func (cp *Compactor) DescribeSummary(ctx context.Context, s *Summary) *index.Document {
 	d := &index.Document{Kind: kinds.Summary, Words: cp.index.Analyse(s.fields())}
-	_ = cp.index.EmbedDocuments(ctx, []*index.Document{d}, []string{s.Text}) // without a vector it shows in the coverage, and index rebuild brings it
+	s.VectorErr = cp.index.EmbedDocuments(ctx, []*index.Document{d}, []string{s.Text})
 	d.Read(s.Text, cp.index.Analyzer)
 	return d
 }

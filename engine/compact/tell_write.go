@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -75,6 +76,7 @@ func (k *rolling) write(ctx context.Context, t *told, started time.Time) error {
 	k.v.Compactions++
 	k.result.Passes = append(k.result.Passes, Pass{SummaryID: s.ID, Kind: s.Kind, Level: s.Level, Fallback: s.Fallback, Items: row.items, TokensBefore: row.before, TokensAfter: row.after,
 		Source: row.source, CheckpointID: row.checkpointID, FirstKept: row.firstKept})
+	k.result.VectorErr = cmp.Or(k.result.VectorErr, s.VectorErr)
 	cp.opts.Progress("summaries", len(k.result.Passes), 0)
 	return nil
 }
@@ -149,17 +151,17 @@ func (cp *Compactor) retryRanges(ctx context.Context, r RewriteRequest) (s *Summ
 }
 
 // RetryPending has summaries tell of what they owe, in every conversation: of the policy Rolling range by range, the oldest first, and else those made without the
-// model that was asked, as RetryFallbacks does. It is for a host's ticker, gives how many summaries owe nothing any more by it, and is no error where there is no model;
+// model that was asked, as RetryFallbacks does. It is for a host's ticker, gives which summaries owe nothing any more by it, and is no error where there is no model;
 // what fails stays marked, and is told of in the error.
-func (cp *Compactor) RetryPending(ctx context.Context) (n int, err error) {
+func (cp *Compactor) RetryPending(ctx context.Context) (*Retried, error) {
 	r, err := cp.RetryFallbacks(ctx, RetryRequest{})
 	if errors.Is(err, fault.ErrNoLLM) {
-		return 0, nil
+		return r, nil
 	}
 	if errors.Is(err, chain.ErrUnanswered) && ctx.Err() == nil {
 		err = fmt.Errorf("retry pending: %d left: %w", r.Left, err)
 	}
-	return len(r.Rewritten), err
+	return r, err
 }
 
 // settleSummary has a summary owe nothing any more: it is gone, or says something else.

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -87,6 +88,7 @@ func (k *compaction) write(ctx context.Context) error {
 	for _, m := range made {
 		m.TokensBefore, m.TokensAfter = m.TokensBefore+said, m.TokensAfter+said
 		k.result.Passes, k.result.Changed = append(k.result.Passes, m.Pass), true
+		k.result.VectorErr = cmp.Or(k.result.VectorErr, m.summary.VectorErr)
 	}
 	return nil
 }

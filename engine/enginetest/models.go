@@ -22,6 +22,9 @@ func (s Plotted) Dims() int { return s.N }
 // Fingerprint tells those of different dimensions apart.
 func (s Plotted) Fingerprint() string { return fmt.Sprintf("plotted/%d", s.N) }
 
+// Instant says that nothing it says need be kept.
+func (s Plotted) Instant() bool { return true }
+
 // EmbedTexts gives the vectors that were written down.
 func (s Plotted) EmbedTexts(_ context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))

@@ -36,6 +36,9 @@ func (w Words) Dims() int {
 // Fingerprint tells models of different names or dimensions apart.
 func (w Words) Fingerprint() string { return fmt.Sprintf("%s/%d", w.Model(), w.Dims()) }
 
+// Instant says that nothing it says need be kept.
+func (w Words) Instant() bool { return true }
+
 // EmbedTexts gives one vector per text.
 func (w Words) EmbedTexts(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))

@@ -311,6 +311,7 @@ func (t *taker) adopt(ctx context.Context, v *talk, id string, known map[string]
 		return fmt.Errorf("%s: %w", v.key, err)
 	case changed:
 		t.report.Summaries++
+		t.warn(s.VectorErr)
 	case s.ID == "":
 		t.leave("summaries of nothing that is in the context")
 	}

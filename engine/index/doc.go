@@ -1,7 +1,7 @@
 // Package index keeps what documents are found by: their words with postings and totals, their vectors and those of their passages, and their places in
 // the talk. A document is a memory, a message or a summary that can be recalled.
 //
-// It owns the tables documents, passages, terms, surfaces, postings, kind_stats, models and vectors_<n>, and the index of DuckDB's text extension; what leaves the
+// It owns the tables documents, passages, terms, surfaces, postings, kind_stats, models, vectors_<n> and embedding_cache, and the index of DuckDB's text extension; what leaves the
 // present and may still be asked for is in past_documents, past_postings, past_passages and past_vectors, so that no recall of the present meets it. It is written
 // in the transaction that writes the rows: whoever keeps them calls InsertDocuments and its like, and gives a Source from which the index can be made
 // anew. Totals are those of the live documents at every commit; vectors may be missing, which Stats tells and RebuildIndex mends.
@@ -38,6 +38,7 @@ type Index struct {
 	unmarked bool    // the file says that its fts index is stale; false: it may say so
 
 	residence residence
+	cache     embeddingCache
 
 	models  sync.RWMutex              // with the writer's lock, to change what is below; either is enough to read it
 	Models                            // of the file
@@ -47,6 +48,9 @@ type Index struct {
 // New gives the index of a file, with the tokenizer of its language and its model. Errors: ErrModelMismatch, ErrCorrupt.
 func New(ctx context.Context, file *duck.File, o setup.Options) (*Index, error) {
 	ix := &Index{file: file, opts: o}
+	if slow(o.Embedder) && o.EmbeddingCacheMB > 0 {
+		ix.cache.most = int64(o.EmbeddingCacheMB) << 20
+	}
 	file.OnRollback(ix.forget)
 	file.OnCommit(ix.aboutToCommit, ix.committed)
 	if err := ix.adoptLanguage(ctx); err != nil {

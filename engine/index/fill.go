@@ -82,7 +82,7 @@ func (f filling) present(ctx context.Context) (done int, err error) {
 			break
 		}
 		after = all[len(all)-1].number
-		vectors, err := embedWith(ctx, f.by, texts)
+		vectors, err := ix.embedWith(ctx, f.by, texts)
 		if err != nil && !errors.As(err, &bad) {
 			return done, fmt.Errorf("%s: %w", f.op, err)
 		}
@@ -92,7 +92,7 @@ func (f filling) present(ctx context.Context) (done int, err error) {
 		}
 		done += len(all)
 		ix.opts.Progress("vectors", done, total)
-		if len(all) < rebuildBatch { // what comes now comes with a vector
+		if len(all) < f.batch() { // what comes now comes with a vector
 			break
 		}
 	}
@@ -116,16 +116,16 @@ func (f filling) past(ctx context.Context) (done int, err error) {
 			break
 		}
 		after = all[len(all)-1].number
-		vectors, err := embedWith(ctx, f.by, texts)
+		vectors, err := ix.embedWith(ctx, f.by, texts)
 		if err != nil && !errors.As(err, &bad) {
 			return done, fmt.Errorf("%s: %w", f.op, err)
 		}
-		if err := ix.file.Write(ctx, f.op, func(tx *duck.Write) error { return f.insertPast(ctx, tx, all, vectors) }); err != nil {
+		if err := ix.file.Write(ctx, f.op, func(tx *duck.Write) error { return f.insertPast(ctx, tx, all, texts, vectors) }); err != nil {
 			return done, err
 		}
 		done += len(all)
 		ix.opts.Progress("vectors of the past", done, 0)
-		if len(all) < rebuildBatch {
+		if len(all) < f.batch() {
 			break
 		}
 	}
@@ -140,7 +140,7 @@ func (f filling) missingPast(ctx context.Context, after int32) (all []unembedded
 	err = f.ix.file.Read(ctx, f.op, func(c *duck.Conn) error {
 		all, err = duck.List(ctx, c, "past_missing", func(rows *sql.Rows, u *unembedded) error {
 			return rows.Scan(&u.number, &u.docNo, &u.start, &u.length)
-		}, sql.Named("n", f.of.N), sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		}, sql.Named("n", f.of.N), sql.Named("after", after), sql.Named("limit", int64(f.batch())))
 		if err != nil || len(all) == 0 {
 			return err
 		}
@@ -159,7 +159,7 @@ func (f filling) missingPast(ctx context.Context, after int32) (all []unembedded
 }
 
 // insertPast writes the vectors of those that still want one. Their texts can't have changed.
-func (f filling) insertPast(ctx context.Context, tx *duck.Write, all []unembedded, vectors [][]float32) error {
+func (f filling) insertPast(ctx context.Context, tx *duck.Write, all []unembedded, texts []string, vectors [][]float32) error {
 	if !f.ix.has(f.of) {
 		return fmt.Errorf("%w: %s was dropped", fault.ErrConflict, f.of)
 	}
@@ -172,12 +172,31 @@ func (f filling) insertPast(ctx context.Context, tx *duck.Write, all []unembedde
 		return err
 	}
 	var rows [][]driver.Value
+	var made []embedded
+	sums := f.ix.sums(f.by, texts)
 	for i, u := range all {
 		if vectors[i] != nil && slices.Contains(wanted, u.number) {
 			rows = append(rows, []driver.Value{u.number, int32(f.of.N), vectors[i]})
+			if sums != nil {
+				made = append(made, embedded{u.number, sums[i], vectors[i]})
+			}
 		}
 	}
-	return tx.AppendRows("past_vectors", rows)
+	if err := tx.AppendRows("past_vectors", rows); err != nil {
+		return err
+	}
+	return f.ix.remember(ctx, tx, f.of.fingerprint, made, true)
+}
+
+// slowBatch is how many vectors of a slow model are made and written at a time, so that Progress moves and little is to be made again when it is broken off.
+const slowBatch = 256
+
+// batch is how many are written at a time.
+func (f filling) batch() int {
+	if slow(f.by) {
+		return slowBatch
+	}
+	return rebuildBatch
 }
 
 // unembedded is a document without a vector, or a passage of one.
@@ -204,7 +223,7 @@ func (f filling) missing(ctx context.Context, after int32) (all []unembedded, te
 			err := rows.Scan(&u.number, &u.docNo, &u.kind, &u.owner, &u.start, &u.length)
 			all = append(all, u)
 			return err
-		}, sql.Named("after", after), sql.Named("limit", int64(rebuildBatch)))
+		}, sql.Named("after", after), sql.Named("limit", int64(f.batch())))
 		if err == nil {
 			texts, err = f.ix.embeddedTexts(ctx, c, all)
 		}
@@ -257,13 +276,21 @@ func (f filling) insertWanted(ctx context.Context, tx *duck.Write, all []unembed
 		return err
 	}
 	var rows [][]driver.Value
+	var made []embedded
+	sums := ix.sums(f.by, texts)
 	for i, u := range all {
 		if wanted[u.number] && now[i] == texts[i] && vectors[i] != nil {
 			rows = append(rows, []driver.Value{u.number, vectors[i]})
+			if sums != nil {
+				made = append(made, embedded{u.number, sums[i], vectors[i]})
+			}
 			if f.of == ix.Chosen {
 				ix.noteVector(u, vectors[i])
 			}
 		}
 	}
-	return tx.AppendRows(f.of.Table(), rows)
+	if err := tx.AppendRows(f.of.Table(), rows); err != nil {
+		return err
+	}
+	return ix.remember(ctx, tx, f.of.fingerprint, made, true)
 }

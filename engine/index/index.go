@@ -58,6 +58,7 @@ type Document struct {
 	Vector         []float32 // nil: none
 	Passages       []Passage // of a long one
 	of             Model     // that made the vectors
+	sums           []textSum // what the vectors of the whole and of the passages are found by in the cache; nil: they are not kept
 }
 
 // Use is what ranking wants to know of a memory: until when it is true, and how it was used.
@@ -260,6 +261,7 @@ const reserve = 64
 func (ix *Index) forget() {
 	ix.Words.Forget()
 	ix.reserved, ix.unmarked = nil, false
+	ix.cache.forget()
 	ix.rolledBack()
 }
 

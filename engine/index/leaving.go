@@ -66,9 +66,12 @@ func (ix *Index) DeleteDocumentsOf(ctx context.Context, tx *duck.Write, l Leavin
 }
 
 // SweepWords ends a purge: it removes terms that no document has any more, and of the ways of writing that leave those that none has, with what the text
-// extension's index made of them; and notes that the file's bytes may still have what was purged. The documents
+// extension's index made of them; what the cache of embeddings has of what left; and notes that the file's bytes may still have what was purged. The documents
 // have left the index in the same transaction.
 func (ix *Index) SweepWords(ctx context.Context, tx *duck.Write, l Leaving) error {
+	if err := ix.SweepCache(ctx, tx); err != nil {
+		return err
+	}
 	if len(l) == 0 {
 		return nil
 	}

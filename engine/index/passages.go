@@ -22,7 +22,7 @@ type Passage struct {
 
 // Divide gives a document the passages of what is embedded of it, without vectors.
 func (d *Document) Divide(embedded string) {
-	d.Passages = nil
+	d.Passages, d.sums = nil, nil
 	for _, p := range text.Passages(embedded) {
 		d.Passages = append(d.Passages, Passage{Start: int32(p.Start), Length: int32(p.End - p.Start)})
 	}
@@ -38,7 +38,7 @@ func (ix *Index) EmbedDocuments(ctx context.Context, docs []*Document, texts []s
 			all = append(all, texts[i][p.Start:p.Start+p.Length])
 		}
 	}
-	vectors, of, err := ix.embed(ctx, all)
+	vectors, of, sums, err := ix.embed(ctx, all)
 	var bad *Unusable
 	if errors.As(err, &bad) {
 		for i := range bad.Of {
@@ -56,6 +56,9 @@ func (ix *Index) EmbedDocuments(ctx context.Context, docs []*Document, texts []s
 	next := len(docs)
 	for i, d := range docs {
 		d.Vector, d.of = vectors[i], of
+		if sums != nil {
+			d.sums = append([]textSum{sums[i]}, sums[next:next+len(d.Passages)]...)
+		}
 		for j := range d.Passages {
 			d.Passages[j].Vector = vectors[next]
 			next++
@@ -64,16 +67,24 @@ func (ix *Index) EmbedDocuments(ctx context.Context, docs []*Document, texts []s
 	return err
 }
 
-// insertPassages writes the passages of live documents, and gives the rows of their vectors.
-func (ix *Index) insertPassages(ctx context.Context, tx *duck.Write, docs []*Document) (vectors vectorRows, err error) {
-	n, vectors := 0, vectorRows{}
+// sum is what the vector of the document, 0, or of a passage, from 1, is found by in the cache; zero where it is not to be.
+func (d *Document) sum(n int) textSum {
+	if n < len(d.sums) {
+		return d.sums[n]
+	}
+	return textSum{}
+}
+
+// insertPassages writes the passages of live documents, and gives their vectors.
+func (ix *Index) insertPassages(ctx context.Context, tx *duck.Write, docs []*Document) (made madeBy, err error) {
+	n, made := 0, madeBy{}
 	for _, d := range docs {
 		if !d.Retired {
 			n += len(d.Passages)
 		}
 	}
 	if n == 0 {
-		return vectors, nil
+		return made, nil
 	}
 	numbers, err := ix.NextDocNos(ctx, tx.Conn, n)
 	if err != nil {
@@ -84,13 +95,13 @@ func (ix *Index) insertPassages(ctx context.Context, tx *duck.Write, docs []*Doc
 		if d.Retired {
 			continue
 		}
-		for _, p := range d.Passages {
+		for i, p := range d.Passages {
 			number := numbers[len(rows)]
 			rows = append(rows, []driver.Value{number, d.No, p.Start, p.Length})
-			vectors.add(d.of, number, p.Vector)
+			made.add(d.of, embedded{number, d.sum(i + 1), p.Vector})
 		}
 	}
-	return vectors, tx.AppendRows("passages", rows)
+	return made, tx.AppendRows("passages", rows)
 }
 
 // deleteVectors takes out the vectors of documents, and their passages with those of them.

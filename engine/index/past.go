@@ -63,6 +63,7 @@ func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Documen
 		return err
 	}
 	var documents, postings, passages, vectors [][]driver.Value
+	made := madeBy{}
 	for i, d := range docs {
 		documents = append(documents, d.pastRow(until[i]))
 		for _, term := range slices.Sorted(maps.Keys(d.Words.Frequency)) {
@@ -71,6 +72,7 @@ func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Documen
 		kept := ix.has(d.of)
 		if d.Vector != nil && kept {
 			vectors = append(vectors, []driver.Value{d.No, int32(d.of.N), d.Vector})
+			made.add(d.of, embedded{d.No, d.sum(0), d.Vector})
 		}
 		numbers, err := ix.NextDocNos(ctx, tx.Conn, len(d.Passages))
 		if err != nil {
@@ -80,11 +82,18 @@ func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Documen
 			passages = append(passages, []driver.Value{numbers[n], d.No, p.Start, p.Length})
 			if p.Vector != nil && kept {
 				vectors = append(vectors, []driver.Value{numbers[n], int32(d.of.N), p.Vector})
+				made.add(d.of, embedded{numbers[n], d.sum(n + 1), p.Vector})
 			}
 		}
 	}
-	return errors.Join(tx.AppendRows("past_documents", documents), tx.AppendRows("past_postings", postings), tx.AppendRows("past_passages", passages),
+	err := errors.Join(tx.AppendRows("past_documents", documents), tx.AppendRows("past_postings", postings), tx.AppendRows("past_passages", passages),
 		tx.AppendRows("past_vectors", vectors))
+	for _, m := range ix.All() {
+		if err == nil {
+			err = ix.remember(ctx, tx, m.fingerprint, made[m], false)
+		}
+	}
+	return err
 }
 
 // pastRow is a document as a row of past_documents.

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -137,6 +138,12 @@ func (l *values) micros() int64 {
 		return resident.Never
 	}
 	return take[int64](l)
+}
+
+// sum is one in hexadecimal; zero where it is not.
+func (l *values) sum() (sum textSum) {
+	_, _ = hex.Decode(sum[:], []byte(fmt.Sprintf("%.64s", l.text())))
+	return sum
 }
 
 func (l *values) vector(v []float32) {

@@ -15,22 +15,67 @@ import (
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
-// embed makes the vectors of texts in time with the file's model, which is of, or none where nobody brought it. It must not be called with the
+// embed makes the vectors of texts in time with the file's model, which is of, and says by what the cache finds them; or none where nobody brought it. It must not be called with the
 // writer's lock: a model may think for long, and by the time it is done the file may go by another one.
-func (ix *Index) embed(ctx context.Context, texts []string) (vectors [][]float32, of Model, err error) {
+func (ix *Index) embed(ctx context.Context, texts []string) (vectors [][]float32, of Model, sums []textSum, err error) {
 	by, of := ix.Embedder()
 	if by == nil || len(texts) == 0 {
-		return make([][]float32, len(texts)), of, nil
+		return make([][]float32, len(texts)), of, nil, nil
 	}
 	inTime, cancel := context.WithTimeout(ctx, ix.opts.EmbedDeadline+time.Duration(len(texts)-1)*time.Second/2)
 	defer cancel()
-	vectors, err = embedWith(inTime, by, texts)
-	return vectors, of, err
+	vectors, err = ix.embedWith(inTime, by, texts)
+	return vectors, of, ix.sums(by, texts), err
 }
 
 // embedWith makes vectors of unit length, and takes as long as the model does. Where only some vectors are unusable the error is an *Unusable, and the others
 // are given.
-func embedWith(ctx context.Context, by setup.Embedder, texts []string) ([][]float32, error) {
+//
+// What the cache has is not asked for, and of what is there several times, once.
+func (ix *Index) embedWith(ctx context.Context, by setup.Embedder, texts []string) ([][]float32, error) {
+	sums := ix.sums(by, texts)
+	if sums == nil {
+		return ask(ctx, by, texts)
+	}
+	vectors, err := ix.remembered(ctx, by.Dims(), sums)
+	if err != nil {
+		return nil, err
+	}
+	var asked []string
+	at := map[textSum]int{}
+	for i, sum := range sums {
+		if _, ok := at[sum]; !ok && vectors[i] == nil {
+			at[sum] = len(asked)
+			asked = append(asked, texts[i])
+		}
+	}
+	if len(asked) == 0 {
+		return vectors, nil
+	}
+	made, err := ask(ctx, by, asked)
+	if made == nil {
+		return nil, err
+	}
+	var bad *Unusable
+	errors.As(err, &bad)
+	of := map[int]error{}
+	for i, sum := range sums {
+		if vectors[i] != nil {
+			continue
+		}
+		n := at[sum]
+		if vectors[i] = made[n]; bad != nil && bad.Of[n] != nil {
+			of[i] = bad.Of[n]
+		}
+	}
+	if bad != nil {
+		return vectors, &Unusable{bad.model, of}
+	}
+	return vectors, nil
+}
+
+// ask has a model embed texts, and judges what it gives.
+func ask(ctx context.Context, by setup.Embedder, texts []string) ([][]float32, error) {
 	vectors, err := by.EmbedTexts(ctx, texts)
 	if err != nil {
 		return nil, fmt.Errorf("embed with %s: %w", by.Model(), err)
@@ -88,30 +133,37 @@ func Unit(v []float32, dims int) ([]float32, error) {
 	return scaled, nil
 }
 
-// vectorRows are rows of the tables of vectors, by their models.
-type vectorRows map[Model][][]driver.Value
+// madeBy are vectors that are written, by the models that made them.
+type madeBy map[Model][]embedded
 
 // add adds the vector of a document or passage, where it has one.
-func (v vectorRows) add(of Model, number int32, vector []float32) {
-	if vector != nil {
-		v[of] = append(v[of], []driver.Value{number, vector})
+func (made madeBy) add(of Model, e embedded) {
+	if e.vector != nil {
+		made[of] = append(made[of], e)
 	}
 }
 
 // insertVectors writes the passages of documents, and the vectors of both that have one, each into the table of the model that made it: since then the file may
 // go by another. Vectors of a model that was dropped meanwhile are left out.
 func (ix *Index) insertVectors(ctx context.Context, tx *duck.Write, docs []*Document) error {
-	rows, err := ix.insertPassages(ctx, tx, docs)
+	made, err := ix.insertPassages(ctx, tx, docs)
 	if err != nil {
 		return err
 	}
 	for _, d := range docs {
 		if !d.Retired {
-			rows.add(d.of, d.No, d.Vector)
+			made.add(d.of, embedded{d.No, d.sum(0), d.Vector})
 		}
 	}
 	for _, m := range ix.All() {
-		if err := tx.AppendRows(m.Table(), rows[m]); err != nil {
+		rows := make([][]driver.Value, len(made[m]))
+		for i, e := range made[m] {
+			rows[i] = []driver.Value{e.number, e.vector}
+		}
+		if err := tx.AppendRows(m.Table(), rows); err != nil {
+			return err
+		}
+		if err := ix.remember(ctx, tx, m.fingerprint, made[m], false); err != nil {
 			return err
 		}
 	}

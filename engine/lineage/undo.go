@@ -153,6 +153,9 @@ func (u *undoing) revive(ctx context.Context, k *Keeper) (err error) {
 	u.result.VectorErr = cmp.Or(ofMemories, ofMessage)
 	whole := slices.DeleteFunc(slices.Clone(u.summaries), func(c compact.Changed) bool { return c.Was.Summary == nil })
 	u.documents = k.compactor.Describe(ctx, whole)
+	for _, x := range whole {
+		u.result.VectorErr = cmp.Or(u.result.VectorErr, x.Was.Summary.VectorErr)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -17,7 +18,7 @@ func Anthropic(config Config) (*Client, error) {
 		return nil, fmt.Errorf("llm: anthropic: %w", err)
 	}
 	c := newClient("anthropic", config)
-	way := &transport{provider: c.provider, model: c.model, key: config.Key, client: config.HTTPClient}
+	way := transport{c.way}
 	// As with OpenAI: no environment, our own retries. Without a timeout of its own the SDK refuses long answers; without the
 	// last option it gives what is asked to whatever traces the host collects.
 	options := []option.RequestOption{
@@ -46,7 +47,7 @@ func Anthropic(config Config) (*Client, error) {
 			return "", used{}, err
 		}
 		if !message.JSON.Content.Valid() {
-			return "", used{}, way.fail(200, "answer has no content", nil)
+			return "", used{}, &Error{*way.Fail(http.StatusOK, "answer has no content", nil)}
 		}
 		spent := used{int(message.Usage.InputTokens + message.Usage.CacheCreationInputTokens + message.Usage.CacheReadInputTokens), int(message.Usage.OutputTokens)}
 		// A refusal may come in the middle of the text: what came before is no answer.

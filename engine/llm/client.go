@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"net/http"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // Waits between requests when the server names none: the first, doubled each time, and the longest.
@@ -24,12 +26,11 @@ const reasoningRoom = 2048
 
 // Client asks one model of one server. It may be used by several goroutines.
 type Client struct {
-	provider, model string
-	timeout         time.Duration
-	retries         int
-	room            int
+	model string
+	room  int
+	way   *wire.Service
 
-	// send makes one request. The key lives in this closure alone, so that no way of printing a Client shows it.
+	// send makes one request. The key lives here and behind way alone, so that no way of printing a Client shows it.
 	send func(ctx context.Context, system, prompt string, maxTokens int) (string, used, error)
 }
 
@@ -38,7 +39,11 @@ type used struct{ prompt, answer int }
 
 // newClient fills in what both providers share; config is valid and has its defaults.
 func newClient(provider string, config Config) *Client {
-	c := &Client{provider: provider, model: config.Model, timeout: config.Timeout, retries: config.Retries}
+	c := &Client{model: config.Model, way: &wire.Service{Provider: provider, Model: config.Model, Client: config.HTTPClient,
+		Patience: wire.Patience{Timeout: config.Timeout, Retries: config.Retries, First: firstWait, Longest: longestWait, Stays: true}}}
+	if config.Key != "" {
+		c.way.Keys = []string{config.Key}
+	}
 	if config.Reasoning {
 		c.room = reasoningRoom
 	}
@@ -65,54 +70,23 @@ func (c *Client) CompleteCounted(ctx context.Context, system, prompt string, max
 		return "", 0, 0, fmt.Errorf("llm: maxTokens is %d; allowed: at least 1", maxTokens)
 	}
 	system, prompt = strings.ToValidUTF8(system, "\uFFFD"), strings.ToValidUTF8(prompt, "\uFFFD")
-	for attempt := 0; ; attempt++ {
-		text, spent, err := c.request(ctx, system, prompt, maxTokens+c.room)
-		if err == nil {
-			return answer(text), spent.prompt, spent.answer, nil
+	var text string
+	var spent used
+	failure := c.way.Ask(ctx, func(ctx context.Context, _ string) *wire.Failure {
+		if text, spent, err = c.send(ctx, system, prompt, maxTokens+c.room); err == nil {
+			return nil
 		}
-		if ctx.Err() != nil {
-			return "", 0, 0, ctx.Err()
+		if failed, ok := errors.AsType[*Error](err); ok {
+			return &failed.Failure
 		}
-		wait, again := c.wait(err, attempt)
-		if !again {
-			return "", 0, 0, err
-		}
-		select {
-		case <-ctx.Done():
-			return "", 0, 0, ctx.Err()
-		case <-time.After(wait):
-		}
+		// The transport has turned everything else into an Error: what is left are answers that the SDK can't read.
+		return c.way.Fail(http.StatusOK, "unreadable answer", err)
+	})
+	switch {
+	case failure == nil:
+		return answer(text), spent.prompt, spent.answer, nil
+	case ctx.Err() != nil:
+		return "", 0, 0, ctx.Err()
 	}
-}
-
-// request makes one request within the timeout. Its error is an *Error, or anything once ctx has ended.
-func (c *Client) request(ctx context.Context, system, prompt string, maxTokens int) (string, used, error) {
-	limited, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	text, spent, err := c.send(limited, system, prompt, maxTokens)
-	if err == nil {
-		return text, spent, nil
-	}
-	if limited.Err() != nil {
-		return "", used{}, &Error{Provider: c.provider, Model: c.model, Message: fmt.Sprintf("no answer within %v", c.timeout), Err: limited.Err()}
-	}
-	if failure, ok := errors.AsType[*Error](err); ok {
-		return "", used{}, failure
-	}
-	// The transport has turned everything else into an Error: what is left are answers that the SDK can't read.
-	return "", used{}, &Error{Provider: c.provider, Model: c.model, Status: 200, Message: "unreadable answer", Err: err}
-}
-
-// wait is how long to wait before the next request, if there shall be one. A request that ran into the timeout isn't repeated: a
-// model that is too slow would be too slow again. Nor is one whose server asks for a longer wait than a request may take.
-func (c *Client) wait(err error, attempt int) (time.Duration, bool) {
-	failure, ok := errors.AsType[*Error](err)
-	if !ok || attempt >= c.retries || !failure.Temporary() || errors.Is(failure.Err, context.DeadlineExceeded) {
-		return 0, false
-	}
-	if failure.RetryAfter > 0 {
-		return failure.RetryAfter, failure.RetryAfter <= c.timeout
-	}
-	wait := min(firstWait<<min(attempt, 10), longestWait)
-	return wait - rand.N(wait/4), true
+	return "", 0, 0, &Error{*failure}
 }

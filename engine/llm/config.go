@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // Config says which model to ask and how. Printing it shows no key.
@@ -39,7 +40,7 @@ func (c Config) Format(state fmt.State, _ rune) {
 		key = "hidden"
 	}
 	fmt.Fprintf(state, "{BaseURL:%s Key:%s Model:%s Timeout:%v Retries:%d Reasoning:%t}",
-		publicURL(c.BaseURL), key, c.Model, c.Timeout, c.Retries, c.Reasoning)
+		wire.PublicAddress(c.BaseURL), key, c.Model, c.Timeout, c.Retries, c.Reasoning)
 }
 
 // withDefaults returns a filled copy. It is not for reading: HTTPClient is no longer the caller's.
@@ -53,14 +54,7 @@ func (c Config) withDefaults(baseURL string) Config {
 	if c.Retries == 0 {
 		c.Retries = 2
 	}
-	client := http.Client{}
-	if c.HTTPClient != nil {
-		client = *c.HTTPClient
-	}
-	if client.CheckRedirect == nil {
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
-	c.HTTPClient = &client
+	c.HTTPClient = wire.Client(c.HTTPClient)
 	return c
 }
 
@@ -68,16 +62,11 @@ func (c Config) withDefaults(baseURL string) Config {
 func (c Config) validate(hottest float64) error {
 	var bad []error
 	fail := func(field, value, allowed string) {
-		bad = append(bad, fmt.Errorf("%s is %s; allowed: %s", field, value, allowed))
+		bad = append(bad, wire.Fault{Field: field, Value: value, Allowed: allowed})
 	}
-	const addresses = "http://host or https://host, with a path, without user, query or fragment"
-	if u, err := url.Parse(c.BaseURL); err != nil {
-		fail("BaseURL", "no URL", addresses)
-	} else if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		fail("BaseURL", fmt.Sprintf("%q", publicURL(c.BaseURL)), addresses)
-	}
-	if strings.IndexFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		fail("Key", "not shown", "printable ASCII without spaces")
+	bad = append(bad, wire.CheckAddress("BaseURL", c.BaseURL))
+	if c.Key != "" {
+		bad = append(bad, wire.CheckKey("Key", 0, c.Key))
 	}
 	if strings.TrimSpace(c.Model) == "" {
 		fail("Model", "empty", "the name of a model")
@@ -89,25 +78,4 @@ func (c Config) validate(hottest float64) error {
 		fail("Temperature", fmt.Sprint(*t), fmt.Sprintf("0 to %g", hottest))
 	}
 	return errors.Join(bad...)
-}
-
-// publicURL is an address without what may be secret in it. One that doesn't parse isn't shown.
-func publicURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "?"
-	}
-	if u.User != nil {
-		u.User = url.User("hidden")
-	}
-	if u.RawQuery != "" {
-		u.RawQuery = "hidden"
-	}
-	if u.Fragment != "" {
-		u.Fragment, u.RawFragment = "hidden", ""
-	}
-	if u.Opaque != "" {
-		u.Opaque = "hidden"
-	}
-	return u.String()
 }

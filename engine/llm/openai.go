@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -19,7 +20,7 @@ func OpenAI(config Config) (*Client, error) {
 		return nil, fmt.Errorf("llm: openai: %w", err)
 	}
 	c := newClient("openai", config)
-	way := &transport{provider: c.provider, model: c.model, key: config.Key, client: config.HTTPClient}
+	way := transport{c.way}
 	// The service, unlike the SDK's client, takes nothing from the environment. Retries are ours: the SDK's can't be cancelled.
 	options := []option.RequestOption{option.WithBaseURL(config.BaseURL), option.WithHTTPClient(way), option.WithMaxRetries(0)}
 	if config.Key != "" {
@@ -47,7 +48,7 @@ func OpenAI(config Config) (*Client, error) {
 			return "", used{}, err
 		}
 		if len(completion.Choices) == 0 {
-			return "", used{}, way.fail(200, "answer has no choices", nil)
+			return "", used{}, &Error{*way.Fail(http.StatusOK, "answer has no choices", nil)}
 		}
 		spent := used{int(completion.Usage.PromptTokens), int(completion.Usage.CompletionTokens)}
 		choice := completion.Choices[0]

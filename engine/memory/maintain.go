@@ -40,6 +40,8 @@ type Maintained struct {
 	Expired  []string     `json:"expired"` // that came to their end since the last time
 	Retained []Retained   `json:"retention,omitempty"`
 	DryRun   bool         `json:"dry_run,omitempty"`
+	// VectorErr: what was merged is stored, but the model failed or took too long, so some has no vector until RebuildIndex.
+	VectorErr error `json:"-"`
 }
 
 // maintainedSetting is when Maintain ran last.
@@ -84,6 +86,9 @@ func (ms *Store) maintain(ctx context.Context, r MaintainRequest, done *Maintain
 	}
 	if !r.KeepDuplicates {
 		merged, err := ms.mergeDuplicates(ctx, r)
+		for _, m := range merged {
+			done.VectorErr = cmp.Or(done.VectorErr, m.vectorErr)
+		}
 		if done.Merged = append(done.Merged, merged...); err != nil {
 			return err
 		}

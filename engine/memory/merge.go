@@ -19,6 +19,8 @@ type Merge struct {
 	From []string `json:"from"` // those that ended
 	Text string   `json:"text"`
 	New  bool     `json:"new"` // it is a new one, which says what all of them did
+
+	vectorErr error // of the new one
 }
 
 // mergedAtOnce is how many clusters are written in one transaction.
@@ -78,7 +80,7 @@ func (ms *Store) mergePart(ctx context.Context, part []cluster, dry bool) (merge
 		if u.proposal != nil {
 			m.Text, m.New, ended = u.proposal.Memory().Text, true, u.members
 			if !dry {
-				m.Into = u.proposal.Memory().ID
+				m.Into, m.vectorErr = u.proposal.Memory().ID, u.proposal.VectorErr()
 			}
 		}
 		for _, of := range ended {

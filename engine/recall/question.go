@@ -101,7 +101,7 @@ func (r *recall) ask(ctx context.Context, c *duck.Conn) error {
 	if err := r.findConversations(ctx, c); err != nil {
 		return err
 	}
-	if r.weights.Date > 0 {
+	if r.weights.Date > 0 || r.weights.Rerank == string(FeaturesRerank) && r.weights.FeatureDate > 0 {
 		r.question.periods = dates.Find(r.query.Text, r.at)
 		r.result.Trace.Dates = r.question.periods
 	}

@@ -68,6 +68,7 @@ type recall struct {
 	found         []resident.Found
 	positions     map[int32]int32   // of candidates, by their fused score
 	modelScores   map[int32]float64 // what the reranker says of documents; nil: it is not asked, or says nothing
+	read          map[int32]said    // what texts say of the question, where they were read; nil: none was
 	candidates    []Candidate
 	verbatim      []int32    // documents that say the question word for word, ascending; empty where the weights don't ask
 	relations     []relation // that lead to documents, likewise

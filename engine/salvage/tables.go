@@ -17,8 +17,8 @@ const (
 	fewestTried = 32   // among rows that can't be read together, ranges as short are looked for that can
 )
 
-// remade are the tables that are not copied: the index is made anew from the rows, and the record of migrations by these.
-var remade = []string{"documents", "terms", "surfaces", "postings", "kind_stats", "past_documents", "past_postings", "migrations"}
+// remade are the tables that are not copied: the index is made anew from the rows, and the record of migrations by these. What a model said before is not worth a damaged row.
+var remade = []string{"embedding_cache", "documents", "terms", "surfaces", "postings", "kind_stats", "past_documents", "past_postings", "migrations"}
 
 // rowRange is a run of rows of a table.
 type rowRange struct {

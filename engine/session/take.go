@@ -266,6 +266,7 @@ func (k *taking) adopt(ctx context.Context, r Record) error {
 		return err
 	case changed:
 		k.report.Summaries++
+		k.warn(s.VectorErr)
 	}
 	return nil
 }

@@ -24,6 +24,12 @@ type Embedder interface {
 	EmbedQuery(ctx context.Context, text string, weight func(word string) float64) ([]float32, error)
 }
 
+// Instant is an Embedder that makes a vector in less time than it takes to find it in a file, as the built-in table does. What any other gives is kept in the file, so that it
+// is not asked twice (Options.EmbeddingCacheMB).
+type Instant interface {
+	Instant() bool
+}
+
 // Chancy is an Embedder that knows its cosines. Those that come with Mallard are, as far as they were measured; with another, recall has no floor
 // of cosines.
 type Chancy interface {

@@ -41,6 +41,10 @@ type Options struct {
 	// EmbedDeadline is how long a write waits for the model, and half a second more for each text after the first; what has no vector by then
 	// is stored without, and gets it from RebuildIndex. Default 30 s.
 	EmbedDeadline time.Duration
+	// EmbeddingCacheMB is how much of the file, in megabytes, may go to vectors that the model gave and that it is not asked for again: by a rebuild, by an import of the same
+	// text, by what comes back into recall. What is purged leaves it. Where it is full the oldest leave; -1 is none. An Embedder that is Instant needs none and has none.
+	// Default DefaultEmbeddingCache.
+	EmbeddingCacheMB int
 	// Related brings related words into the lexical channel, as far as the weights let it. Default the Embedder's own method of
 	// that name, if it has one.
 	Related Related
@@ -104,6 +108,9 @@ const (
 // MostDims is how many dimensions the vectors of a model may have.
 const MostDims = 16384
 
+// DefaultEmbeddingCache is what EmbeddingCacheMB is when it is 0: some 160,000 vectors of 384 dimensions, or 42,000 of 1,536.
+const DefaultEmbeddingCache = 256
+
 // DefaultResident is what ResidentMB is when it is 0.
 const DefaultResident = 512
 
@@ -117,6 +124,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.ResidentMB == 0 {
 		o.ResidentMB = DefaultResident
+	}
+	if o.EmbeddingCacheMB == 0 {
+		o.EmbeddingCacheMB = DefaultEmbeddingCache
 	}
 	if o.MaxText == 0 {
 		o.MaxText = 1 << 20
@@ -169,6 +179,9 @@ func (o Options) Validate() error {
 	}
 	if o.ResidentMB < -1 {
 		errs = append(errs, fault.Invalid("ResidentMB", o.ResidentMB, "megabytes, or -1 for none"))
+	}
+	if o.EmbeddingCacheMB < -1 {
+		errs = append(errs, fault.Invalid("EmbeddingCacheMB", o.EmbeddingCacheMB, "megabytes, or -1 for none"))
 	}
 	if o.Wait < 0 {
 		errs = append(errs, fault.Invalid("Wait", o.Wait, "0 or more"))

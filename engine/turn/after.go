@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -28,7 +29,7 @@ type Outcome struct {
 	// Extraction is what was drawn from the talk; nil: nothing was read, and Waiting says why.
 	Extraction *extract.Report `json:"extraction,omitempty"`
 	Waiting    string          `json:"waiting,omitempty"`
-	// VectorErr: the messages are stored, but the model failed or took too long.
+	// VectorErr: the messages, and what was drawn from them, are stored, but the model failed or took too long, so some has no vector until RebuildIndex.
 	VectorErr error `json:"-"`
 }
 
@@ -61,6 +62,9 @@ func (t *Turns) after(ctx context.Context, of *Turn, done *Outcome) error {
 	}
 	if err := t.draw(ctx, of, done); err != nil {
 		return err
+	}
+	if done.Extraction != nil {
+		done.VectorErr = cmp.Or(done.VectorErr, done.Extraction.VectorErr)
 	}
 	return t.save(ctx)
 }

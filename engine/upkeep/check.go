@@ -38,6 +38,7 @@ var checks = [...]struct {
 	{"check_posted_words", []string{"postings"}},
 	{"check_totals", []string{"documents", "kind_stats"}},
 	{"check_vectors", nil},
+	{"check_embedding_cache", []string{"embedding_cache"}},
 	{"check_versions", []string{"memory_versions", "dropped_versions"}},
 	{"check_past", []string{"past_documents", "past_postings", "past_passages", "past_vectors"}},
 	{"check_sequences", []string{"conversations"}},

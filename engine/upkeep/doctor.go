@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -329,7 +330,10 @@ func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
 				return err
 			}
 		}
-		return nil
+		kept, err := tx.Exec(ctx, "doctor_embedding_cache")
+		u.index.ForgetCache()
+		d.note("vectors deleted", kept)
+		return err
 	})
 	if err != nil || !u.index.Embedding() {
 		return err
@@ -352,5 +356,5 @@ func (u *Upkeep) repairFiles(ctx context.Context, d *Diagnosis) error {
 func (u *Upkeep) repairFallbacks(ctx context.Context, d *Diagnosis) error {
 	made, err := u.compactor.RetryFallbacks(ctx, compact.RetryRequest{})
 	d.note("summaries made anew", int64(len(made.Rewritten)))
-	return err
+	return cmp.Or(err, made.VectorErr)
 }

@@ -65,6 +65,8 @@ var explanations = [...]explained{
 	{"number that two have", "recall takes the vector of one for that of the other", reindexing, indexAnew},
 	{"vector of no live document", "recall finds what it must not", embedding, "the vector is deleted"},
 	{"vector that is not of unit length", "its likeness to a question is wrong", embedding, "the vector is deleted, and made anew where the model is at hand"},
+	{"kept vector that is not of unit length, or of no text", "what is written may get a wrong vector", embedding, "it is deleted: the model is asked again when it is wanted"},
+	{"vector that is kept twice", "it takes room", embedding, "one of them is deleted"},
 	{"more than one chosen model, or none", "recall does not know which vectors to use", byHand,
 		"nothing: `memctl index rebuild --replace-model --vectors` makes all vectors with the model you name"},
 	{"macro that is not Mallard's", "a formula of recall, or a function of DuckDB, may mean something else", byHand, "nothing: drop it in a DuckDB shell"},

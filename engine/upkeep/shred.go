@@ -56,7 +56,9 @@ func (u *Upkeep) shred(ctx context.Context) (*Shredded, error) {
 			return err
 		}
 		u.index.Words.Forget()
-		_, _, err = u.index.RebuildWords(ctx, tx)
+		if _, _, err = u.index.RebuildWords(ctx, tx); err == nil {
+			err = u.index.SweepCache(ctx, tx)
+		}
 		return err
 	})
 	if err != nil {

@@ -47,6 +47,8 @@ type Stats struct {
 	KeptLogs []string `json:"kept_logs,omitempty"`
 	// Resident is what the resident index holds.
 	Resident index.ResidentState `json:"resident"`
+	// EmbeddingCache is what is kept of what the model said; nil where there is nothing and nothing would be.
+	EmbeddingCache *index.CacheState `json:"embedding_cache,omitempty"`
 	// Lexical is the backend of this engine, and FTS the index of DuckDB's text extension; nil: the file has none.
 	Lexical setup.LexicalBackend `json:"lexical"`
 	FTS     *index.FTSIndex      `json:"fts,omitempty"`
@@ -133,6 +135,9 @@ func (u *Upkeep) Stats(ctx context.Context) (*Stats, error) {
 			return err
 		}
 		if s.FTS, err = u.index.FTSState(ctx, c); err != nil {
+			return err
+		}
+		if s.EmbeddingCache, err = u.index.CacheState(ctx, c); err != nil {
 			return err
 		}
 		s.Coverage, err = duck.List(ctx, c, "stats_coverage", func(rows *sql.Rows, v *Coverage) error {

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"net/http"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // least is the time below which nobody is asked: no server answers in it.
@@ -22,11 +24,14 @@ const (
 	longestWait = 2 * time.Second
 )
 
+// maxBody is what an answer may have.
+const maxBody = 4 << 20
+
 // Client asks one model of one server. It may be used by several goroutines.
 type Client struct {
-	config Config // its key lives in send alone
+	config Config // without its keys
 	shape  shape
-	send   func(ctx context.Context, body []byte, scores []float64) error
+	way    *wire.Service // which has them
 }
 
 // New returns a client. The error names every bad field.
@@ -35,8 +40,13 @@ func New(config Config) (*Client, error) {
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("rerank: %w", err)
 	}
-	c := &Client{config: config, shape: shapes[config.Provider], send: sender(config)}
-	c.config.Key = ""
+	c := &Client{config: config, shape: shapes[config.Provider]}
+	c.way = &wire.Service{Provider: config.Provider, Model: config.Model, Keys: config.Keys, KeyHeader: c.shape.header, Headers: c.shape.headers, Client: config.HTTPClient,
+		Patience: wire.Patience{Retries: config.Retries, First: firstWait, Longest: longestWait, Least: least}}
+	if config.Key != "" {
+		c.way.Keys = append([]string{config.Key}, config.Keys...)
+	}
+	c.config.Key, c.config.Keys = "", nil
 	return c, nil
 }
 
@@ -95,50 +105,28 @@ func (c *Client) clean(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// ask scores as many texts as one request takes, and repeats it while that may help.
+// ask scores as many texts as one request takes, by the key that is taken, as often as that may help. The error is an *Error.
 func (c *Client) ask(ctx context.Context, query string, texts []string) ([]float64, error) {
 	body, err := c.shape.body(c.config.Model, query, texts)
 	if err != nil {
 		return nil, fmt.Errorf("rerank: %w", err)
 	}
-	for attempt := 0; ; attempt++ {
-		if timeLeft(ctx) < least {
-			return nil, &Error{Provider: c.config.Provider, Model: c.config.Model, Why: ReasonTimeout, Message: "no time left to ask", Err: context.DeadlineExceeded}
+	scores := make([]float64, len(texts))
+	failure := c.way.Ask(ctx, func(ctx context.Context, key string) *wire.Failure {
+		answer, failure := c.way.Post(ctx, c.config.URL, key, body, maxBody, "")
+		if failure != nil {
+			return failure
 		}
-		scores := make([]float64, len(texts))
 		for i := range scores {
 			scores[i] = math.NaN()
 		}
-		err := c.send(ctx, body, scores)
-		if err == nil {
-			return scores, nil
+		if err := read(answer, scores); err != nil {
+			return c.way.Fail(http.StatusOK, answerMessage(answer, err), nil)
 		}
-		wait, again := c.wait(ctx, err, attempt)
-		if !again {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+		return nil
+	})
+	if failure != nil {
+		return nil, c.failed(ctx, failure)
 	}
-}
-
-// wait is how long to wait before the next request, if there shall be one: there has to be time for both.
-func (c *Client) wait(ctx context.Context, err error, attempt int) (time.Duration, bool) {
-	failure, ok := errors.AsType[*Error](err)
-	if !ok || attempt >= c.config.Retries || !failure.Temporary() {
-		return 0, false
-	}
-	wait := min(firstWait<<min(attempt, 10), longestWait)
-	wait -= rand.N(wait / 4)
-	if failure.RetryAfter > 0 {
-		wait = failure.RetryAfter
-	}
-	return wait, wait+least <= timeLeft(ctx)
-}
-
-func timeLeft(ctx context.Context) time.Duration {
-	deadline, _ := ctx.Deadline() // Rerank sets one
-	return time.Until(deadline)
+	return scores, nil
 }

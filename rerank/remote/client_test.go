@@ -171,6 +171,7 @@ func TestConfigRefusals(t *testing.T) {
 		`URL is "http://localhost/#hidden"`: {Provider: "tei", URL: "http://u:p" + testKey + "@localhost/?k=v"},
 		"URL is no URL":                     {Provider: "tei", URL: "http://[" + testKey},
 		"Key is not shown":                  {Provider: "jina", Model: "m", Key: testKey + "\n"},
+		"Keys is not shown, number 2":       {Provider: "jina", Model: "m", Keys: []string{testKey, testKey + "\n"}},
 		"Timeout is 50ms; allowed: 0 (5s) or at least 1": {Provider: "jina", Model: "m", Timeout: 50 * time.Millisecond},
 		"MaxPairs is -1":      {Provider: "jina", Model: "m", MaxPairs: -1},
 		"MaxCharacters is -1": {Provider: "jina", Model: "m", MaxCharacters: -1},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // Config says whom to ask and how. Printing it shows no key.
@@ -20,11 +22,13 @@ type Config struct {
 	URL string
 	// Key is sent as the bearer token, or as the header that the provider wants. Empty: none is sent.
 	Key string `json:"-"`
+	// Keys are further ones, which take turns with it. One that the server refuses (401, 402, 403) or has no time for (429, 503) leaves the request to the next.
+	Keys []string `json:"-"`
 	// Model is the model's name, such as jina-reranker-v3. Required, but for tei, whose servers have one model.
 	Model string
 	// Timeout bounds a call, all its requests together. 0: 5 seconds.
 	Timeout time.Duration
-	// Retries is how often a request is repeated after 429, a server's error (408, 5xx) or a broken connection, while there is time. 0: once; negative:
+	// Retries is how often a request is repeated after all keys had no time, a server's error (408, 5xx) or a broken connection, while there is time. 0: once; negative:
 	// never.
 	Retries int
 	// MaxPairs is how many texts of a call are scored; those beyond it get NaN. 0: 100.
@@ -39,7 +43,7 @@ type Config struct {
 // Format prints the configuration with the key hidden, whatever the verb.
 func (c Config) Format(state fmt.State, _ rune) {
 	key := "none"
-	if c.Key != "" {
+	if c.Key != "" || len(c.Keys) > 0 {
 		key = "hidden"
 	}
 	fmt.Fprintf(state, "{Provider:%s URL:%s Key:%s Model:%s Timeout:%v Retries:%d MaxPairs:%d MaxCharacters:%d}",
@@ -67,25 +71,41 @@ func (c Config) withDefaults() Config {
 	if c.MaxCharacters == 0 {
 		c.MaxCharacters = 4000
 	}
-	client := http.Client{}
-	if c.HTTPClient != nil {
-		client = *c.HTTPClient
-	}
-	if client.CheckRedirect == nil {
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
-	c.HTTPClient = &client
+	c.Keys = slices.Clone(c.Keys)
+	c.HTTPClient = wire.Client(c.HTTPClient)
 	return c
 }
 
-// validate names every bad field of a filled configuration. Values that may hold a secret aren't repeated.
+// Providers lists those that a Config may name.
+func Providers() []string { return slices.Sorted(maps.Keys(shapes)) }
+
+// KeyVariable is the environment variable in which a provider's key usually stands, such as JINA_API_KEY.
+func KeyVariable(provider string) string { return strings.ToUpper(provider) + "_API_KEY" }
+
+// Refused is a Config with faults.
+type Refused []wire.Fault
+
+func (r Refused) Error() string {
+	said := make([]string, len(r))
+	for i, f := range r {
+		said[i] = f.Error()
+	}
+	return strings.Join(said, "\n")
+}
+
+// validate names every bad field of a filled configuration: it is nil or a Refused. Values that may hold a secret aren't repeated.
 func (c Config) validate() error {
-	var bad []error
+	var bad Refused
 	fail := func(field, value, allowed string) {
-		bad = append(bad, fmt.Errorf("%s is %s; allowed: %s", field, value, allowed))
+		bad = append(bad, wire.Fault{Field: field, Value: value, Allowed: allowed})
+	}
+	refuse := func(err error) {
+		if fault, ok := errors.AsType[wire.Fault](err); ok {
+			bad = append(bad, fault)
+		}
 	}
 	if _, ok := shapes[c.Provider]; !ok {
-		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(slices.Sorted(maps.Keys(shapes)), ", "))
+		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(Providers(), ", "))
 	}
 	const addresses = "http://host/path or https://host/path, without user, query or fragment"
 	if u, err := url.Parse(c.URL); err != nil {
@@ -93,8 +113,11 @@ func (c Config) validate() error {
 	} else if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		fail("URL", fmt.Sprintf("%q", publicURL(c.URL)), addresses)
 	}
-	if strings.IndexFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		fail("Key", "not shown", "printable ASCII without spaces")
+	for i, key := range c.Keys {
+		refuse(wire.CheckKey("Keys", i+1, key))
+	}
+	if c.Key != "" {
+		refuse(wire.CheckKey("Key", 0, c.Key))
 	}
 	if strings.TrimSpace(c.Model) == "" {
 		fail("Model", "empty", "the name of a model")
@@ -108,7 +131,10 @@ func (c Config) validate() error {
 	if c.MaxCharacters < 0 {
 		fail("MaxCharacters", fmt.Sprint(c.MaxCharacters), "0 (4000) or more")
 	}
-	return errors.Join(bad...)
+	if bad == nil {
+		return nil
+	}
+	return bad
 }
 
 // publicURL is an address without what may be secret in it. One that doesn't parse isn't shown.

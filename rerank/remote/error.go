@@ -1,10 +1,11 @@
 package remote
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"net/http"
-	"strings"
-	"time"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // The reasons of an Error.
@@ -17,46 +18,28 @@ const (
 
 // Error is a call that got no scores. It holds no key and nothing of query and texts but what the server repeated in its message.
 type Error struct {
-	Provider, Model string
+	wire.Failure
 	// Why is one of the reasons.
 	Why string
-	// Status is the HTTP status of the answer; 0 when none came, or not to its end.
-	Status int
-	// Message is what the server said, or what is wrong with its answer: one line, at most 300 characters.
-	Message string
-	// RetryAfter is how long the server asks to wait; 0 when it doesn't say.
-	RetryAfter time.Duration
-	// Err is the cause, when there is one beside the status; context.DeadlineExceeded after a timeout.
-	Err error
 }
 
-func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "rerank: %s %s", e.Provider, e.Model)
-	if e.Status != 0 {
-		fmt.Fprintf(&b, ": %s", strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
-	}
-	if e.Message != "" {
-		fmt.Fprintf(&b, ": %s", e.Message)
-	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
-	}
-	return b.String()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Error() string { return "rerank: " + e.Failure.Error() }
 
 // Reason is why there are no scores, as traces tell it.
 func (e *Error) Reason() string { return e.Why }
 
-// Unauthorized reports whether the server doesn't accept the key, or not for this model. Trying again is of no use.
-func (e *Error) Unauthorized() bool {
-	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
-}
-
-// Temporary reports whether the same request may succeed later: too many requests, the server's own errors, the network, a timeout.
-func (e *Error) Temporary() bool {
-	return e.Status == 0 || e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests || e.Status >= 500
+// failed is what became of a call, whose time may be over.
+func (c *Client) failed(ctx context.Context, f *wire.Failure) *Error {
+	e := &Error{*f, ReasonHTTPError}
+	switch {
+	case e.Status >= 200 && e.Status <= 299:
+		e.Why = ReasonInvalidResponse
+	case e.Status == 0 && ctx.Err() != nil:
+		e.Why, e.Message, e.Err = ReasonTimeout, fmt.Sprintf("no answer within %v", c.config.Timeout), ctx.Err()
+	case e.Status == 0 && errors.Is(e.Err, context.DeadlineExceeded):
+		e.Why = ReasonTimeout
+	case e.Status == 0:
+		e.Why = ReasonRequestError
+	}
+	return e
 }

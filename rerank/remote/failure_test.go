@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -152,5 +153,55 @@ func TestNoServer(t *testing.T) {
 	}
 	if scores, err := client.Rerank(t.Context(), "q", []string{""}); err != nil || !math.IsNaN(scores[0]) {
 		t.Errorf("a blank text: %v, %v: want nobody asked", scores, err)
+	}
+}
+
+// TestKeys: they take turns; one that is refused or has no time leaves its request to the next, and is shown by nothing.
+func TestKeys(t *testing.T) {
+	keys := []string{"sk-beta", "sk-gamma"} // beside testKey
+	for name, c := range map[string]struct {
+		fails  map[string]int // the status for a key
+		want   []string
+		status int // of the error; 0: none
+	}{
+		"in turn":          {nil, []string{testKey, "sk-beta", "sk-gamma", testKey}, 0},
+		"one is refused":   {map[string]int{testKey: 401}, []string{testKey, "sk-beta", "sk-beta", "sk-gamma", testKey, "sk-beta"}, 0},
+		"two have no time": {map[string]int{testKey: 429, "sk-beta": 503}, []string{testKey, "sk-beta", "sk-gamma", "sk-beta", "sk-gamma", "sk-gamma", testKey, "sk-beta", "sk-gamma"}, 0},
+		"all are refused":  {map[string]int{testKey: 401, "sk-beta": 403, "sk-gamma": 402}, []string{testKey, "sk-beta", "sk-gamma"}, 402},
+		"refused and busy": {map[string]int{testKey: 401, "sk-beta": 429, "sk-gamma": 429}, []string{testKey, "sk-beta", "sk-gamma", "sk-beta", "sk-gamma"}, 429},
+		"the server's own": {map[string]int{testKey: 400}, []string{testKey}, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var used []string
+			client := serve(t, remote.Config{Provider: "jina", Keys: keys, Retries: 1}, func(w http.ResponseWriter, r *http.Request) {
+				key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+				mu.Lock()
+				used = append(used, key)
+				mu.Unlock()
+				if status := c.fails[key]; status != 0 {
+					reply(status, `{"message":"no more of `+key+`"}`, "Retry-After", "0.01")(w, r)
+					return
+				}
+				reply(200, fine)(w, r)
+			})
+			var err error
+			for range 4 {
+				if _, err = client.Rerank(t.Context(), "q", []string{"a"}); err != nil {
+					break
+				}
+			}
+			failure, _ := errors.AsType[*remote.Error](err)
+			if (err != nil) != (c.status != 0) || failure != nil && (failure.Status != c.status || !strings.Contains(err.Error(), "no more of [key]")) {
+				t.Errorf("%v; want the status %d", err, c.status)
+			}
+			if fmt.Sprint(used) != fmt.Sprint(c.want) {
+				t.Errorf("asked with %v, want %v", used, c.want)
+			}
+			if shown := fmt.Sprintf("%v %+v %#v %v", client, client, client, remote.Config{Keys: keys}); strings.Contains(shown, "sk-") || strings.Contains(shown, testKey) {
+				t.Errorf("a key shows: %s", shown)
+			}
+		})
 	}
 }

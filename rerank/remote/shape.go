@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/mallardmem/mallard/wire"
 )
 
 // shape is what one provider's requests look like. Their answers are all read the same way, see read.
@@ -125,4 +127,14 @@ func number(value any) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+}
+
+// answerMessage says what is wrong with an answer of success, and what the server says in it: gateways report the failure of the one behind them so.
+func answerMessage(answer []byte, wrong error) string {
+	if bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")) && json.Valid(answer) {
+		if said := wire.ServerMessage(answer); !strings.HasPrefix(said, "{") {
+			return wrong.Error() + ": " + said
+		}
+	}
+	return wrong.Error()
 }

@@ -182,6 +182,17 @@ SELECT 'vector that is not of unit length', doc_no::VARCHAR
 FROM {table}
 WHERE NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false);
 
+-- name: check_embedding_cache
+-- What a model is said to have said before.
+SELECT 'kept vector that is not of unit length, or of no text' AS fault, place::VARCHAR AS subject
+FROM embedding_cache
+WHERE len(v) <> dims OR NOT coalesce(abs(list_inner_product(v, v) - 1) < 1e-3, false) OR NOT regexp_full_match(sha256, '[0-9a-f]{64}')
+UNION ALL
+SELECT 'vector that is kept twice', sha256
+FROM embedding_cache
+GROUP BY sha256
+HAVING count(*) > 1;
+
 -- name: check_sequences
 -- Conversations whose messages are not one after the other, or that would go on elsewhere than after the last.
 SELECT 'messages are not numbered 1 to ' || (any_value(c.next_seq) - 1) AS fault, c.id AS subject

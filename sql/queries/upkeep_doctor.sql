@@ -232,6 +232,12 @@ SELECT kind, 0, 0 FROM (SELECT unnest(enum_range(NULL::document_kind))::document
 DELETE FROM {table}
 WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live UNION ALL SELECT number FROM passages) OR NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false);
 
+-- name: doctor_embedding_cache
+-- Of what a model said before, what it can't have said, and what is there twice.
+DELETE FROM embedding_cache
+WHERE len(v) <> dims OR NOT coalesce(abs(list_inner_product(v, v) - 1) < 1e-3, false) OR NOT regexp_full_match(sha256, '[0-9a-f]{64}')
+   OR place NOT IN (SELECT min(place) FROM embedding_cache GROUP BY sha256);
+
 -- name: doctor_fallbacks
 -- Summaries that were made without the model that was asked.
 SELECT id FROM summaries WHERE fallback ORDER BY depth, id;
