@@ -126,6 +126,16 @@ func (m *Model) join(parts ...[]float32) []float32 {
 	return joined
 }
 
+// Instant reports whether both models say of themselves that a vector is made sooner than it is found again.
+func (m *Model) Instant() bool {
+	for _, p := range m.parts {
+		if quick, ok := p.(interface{ Instant() bool }); !ok || !quick.Instant() {
+			return false
+		}
+	}
+	return true
+}
+
 // Chance is the mean of both models' cosines that a text which has nothing to do with a question seldom reaches, by their shares; 0 where either does not know
 // its own. words are those of the question that say something.
 func (m *Model) Chance(words []string) (chance float64) {

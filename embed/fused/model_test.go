@@ -149,6 +149,9 @@ func TestParts(t *testing.T) {
 	if words, _ := m.Related("happy"); len(words) == 0 {
 		t.Error("no related words, though the first part has some")
 	}
+	if slow, err := fused.New(builtin, mirrored{builtin}, fused.Options{}); err != nil || slow.Instant() || !m.Instant() {
+		t.Errorf("%v: two that are fast are fast together, and one that does not say so is not", err)
+	}
 	both, err := fused.New(builtin, chancy{enginetest.Words{}}, fused.Options{Share: 0.25})
 	if err != nil {
 		t.Fatal(err)
