@@ -16,7 +16,7 @@ func newBenchCommand(a *app) *cobra.Command {
 		Example: `  memctl bench recall
   memctl bench conversation --json`,
 	}
-	cmd.AddCommand(newBenchLocomoCommand(a), newBenchConfidenceCommand(a), newBenchRecallCommand(a), newBenchConversationCommand(a), newBenchContextCommand(a), newBenchCompactionCommand(a), newBenchLifecycleCommand(a))
+	cmd.AddCommand(newBenchLocomoCommand(a), newBenchConfidenceCommand(a), newBenchRecallCommand(a), newBenchConversationCommand(a), newBenchContextCommand(a), newBenchCompactionCommand(a), newBenchLifecycleCommand(a), newBenchModelsCommand(a))
 	return cmd
 }
 

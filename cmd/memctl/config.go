@@ -19,6 +19,7 @@ import (
 	"github.com/mallardmem/mallard/engine/build"
 	"github.com/mallardmem/mallard/engine/llm"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/pull"
 )
 
 // config is what the configuration file and the environment say. docs/configuration.md lists every key.
@@ -31,6 +32,7 @@ type config struct {
 	LLM          llmConfig          `toml:"llm"`
 	Embedding    embeddingConfig    `toml:"embedding"`
 	Reranker     rerankerConfig     `toml:"reranker"`
+	Models       modelsConfig       `toml:"models"`
 	Database     databaseConfig     `toml:"database"`
 
 	presets []build.Preset    // the tables presets.NAME, which are no settings of memctl
@@ -168,6 +170,7 @@ func (c config) resolved() (config, error) {
 	c.Extraction, ofExtraction = c.Extraction.Resolved()
 	c.Turns, ofTurns = c.Turns.Resolved()
 	err = errors.Join(err, ofRolling, ofExtraction, ofTurns)
+	c.Models.Hub, c.Models.Releases = cmp.Or(c.Models.Hub, pull.DefaultHub), cmp.Or(c.Models.Releases, pull.DefaultReleases)
 	c.Database.Memory = cmp.Or(c.Database.Memory, setup.DefaultMemory)
 	if c.Database.Memory < setup.LeastMemory {
 		err = errors.Join(err, usage("database.memory is %s; allowed: %dMB or more", c.Database.Memory, setup.LeastMemory))

@@ -27,3 +27,16 @@ func dataFolder() (string, error) {
 	}
 	return filepath.Join(home, ".local", "share"), nil
 }
+
+// modelsFolder is where models are looked for by their names, and pulled to: $MEMCTL_MODELS, or models in the user's cache folder for mallard. "" where the
+// system has no such folder.
+func modelsFolder() string {
+	if folder := os.Getenv("MEMCTL_MODELS"); folder != "" {
+		return folder
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "mallard", "models")
+}

@@ -16,6 +16,7 @@ const quietTime = 5 * time.Second
 type progress struct {
 	w        io.Writer // nil: nobody wants to know
 	terminal bool
+	bytes    bool       // what is counted are bytes
 	mu       sync.Mutex // owns what is below: what other processes ask for has its progress too
 	bar      *progressbar.ProgressBar
 	step     string
@@ -40,7 +41,7 @@ func (p *progress) report(step string, done, total int) {
 	case !p.terminal:
 		if time.Since(p.last) >= quietTime {
 			p.last = time.Now()
-			fmt.Fprintf(p.w, "%s: %s\n", step, amount(done, total))
+			fmt.Fprintf(p.w, "%s: %s\n", step, p.amount(done, total))
 		}
 	default:
 		if total <= 0 {
@@ -51,17 +52,22 @@ func (p *progress) report(step string, done, total int) {
 			p.step = step
 			p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(step),
 				progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
-				progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(30))
+				progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(30), progressbar.OptionShowBytes(p.bytes))
 		}
 		p.bar.Set(done) // what a bar can't show is not worth an error
 	}
 }
 
-func amount(done, total int) string {
-	if total <= 0 {
-		return fmt.Sprint(done)
+func (p *progress) amount(done, total int) string {
+	format, unit := "%.0f", 1.0
+	if p.bytes {
+		format, unit = "%.1f MB", 1e6
 	}
-	return fmt.Sprintf("%d of %d", done, total)
+	text := fmt.Sprintf(format, float64(done)/unit)
+	if total > 0 {
+		text += " of " + fmt.Sprintf(format, float64(total)/unit)
+	}
+	return text
 }
 
 // stop takes the bar away, if there is one.

@@ -61,11 +61,11 @@ func (a *app) openReranker(name string) (reranker, error) {
 func openCrossEncoder(from, name, runtime string) (reranker, error) {
 	path := name
 	info, err := os.Stat(path)
-	if folder := os.Getenv("MEMCTL_MODELS"); err != nil && folder != "" && filepath.IsLocal(name) {
+	if folder := modelsFolder(); err != nil && folder != "" && filepath.IsLocal(name) {
 		path = filepath.Join(folder, name)
 		info, err = os.Stat(path)
 	}
-	if err != nil || !info.IsDir() {
+	if err != nil || !info.IsDir() && !strings.HasSuffix(path, ".onnx") {
 		allowed := "the folder of a cross-encoder, or its name under $MEMCTL_MODELS"
 		if from == "rerank" {
 			allowed = "features, light, none, onnx, hugot, remote, " + allowed

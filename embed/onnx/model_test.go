@@ -14,6 +14,7 @@ import (
 
 	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/onnx/onnxtest"
+	"github.com/mallardmem/mallard/embed/ort"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/testdata/minilm"
@@ -258,5 +259,33 @@ func link(t *testing.T, from, to string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestQuantised runs a graph of eight-bit numbers beside a folder's own: it has the folder's tokenizer, and a name and a fingerprint of its own.
+func TestQuantised(t *testing.T) {
+	if err := ort.Load(""); err != nil {
+		t.Skipf("ONNX Runtime is not installed: %v: quantised graphs are not tested", err)
+	}
+	dir := t.TempDir()
+	for to, from := range map[string]string{"model.onnx": "tiny/model.onnx", "vocab.txt": "tiny/vocab.txt", "config.json": "tiny/config.json", "model_quantized.onnx": "graphs/quantised.onnx"} {
+		link(t, filepath.Join("../hugot/testdata", from), filepath.Join(dir, to))
+	}
+	plain, m := open(t, dir, onnx.Options{}), open(t, filepath.Join(dir, "model_quantized.onnx"), onnx.Options{})
+	if m.Model() != plain.Model()+"/model_quantized" || m.Fingerprint() == plain.Fingerprint() || m.Dims() != 4 {
+		t.Errorf("%s of %d dimensions, fingerprint %s; the plain one is %s, %s", m.Model(), m.Dims(), m.Fingerprint(), plain.Model(), plain.Fingerprint())
+	}
+	vectors, err := m.EmbedTexts(t.Context(), []string{"ships", "the tide turns at noon", ""})
+	if err != nil || len(vectors) != 3 {
+		t.Fatalf("%d vectors, error %v", len(vectors), err)
+	}
+	for _, v := range vectors {
+		var square float64
+		for _, x := range v {
+			square += float64(x) * float64(x)
+		}
+		if math.Abs(square-1) > 1e-5 {
+			t.Errorf("a vector has the square %g", square)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mallardmem/mallard/embed/wordpiece"
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/setup"
+	"github.com/mallardmem/mallard/testdata/minilm"
 )
 
 func TestConform(t *testing.T) {
@@ -32,6 +33,9 @@ func TestNew(t *testing.T) {
 		t.Errorf("cosine of like texts %.2f, of unlike %.2f: want over 0.5 and under 0.25", near, far)
 	}
 }
+
+// TestThousandTexts holds vectors to those that ONNX Runtime computes of the same table.
+func TestThousandTexts(t *testing.T) { minilm.HoldStatic(t, static.New().EmbedTexts) }
 
 // TestSum checks the arithmetic on a table of four tokens.
 func TestSum(t *testing.T) {

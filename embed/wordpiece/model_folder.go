@@ -7,15 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Folder is what the files of every model folder say: what a graph is run with.
 type Folder struct {
-	Name      string // of the folder
+	Name      string // of the folder, and of the graph where that is another one than model.onnx: "all-MiniLM-L6-v2/model_quantized"
 	Graph     string // path of the .onnx file
 	Tokenizer *Tokenizer
 	MaxTokens int   // sequences are cut to, start and end included
 	Padding   int64 // the id that fills a batch up
+
+	dir string
 }
 
 // modelConfig is what is read of config.json.
@@ -33,18 +36,23 @@ type sentenceSection struct {
 	Activation string `json:"activation_fn"`
 }
 
-// openFolder reads what all folders have. A sequence of the model has least tokens at least, those that mark its parts included.
-func openFolder(dir string, maxTokens, least int) (folder Folder, config modelConfig, err error) {
+// openFolder reads what all folders have; path is that of one, or of a graph in one. A sequence of the model has least tokens at least, those that mark
+// its parts included.
+func openFolder(path string, maxTokens, least int) (folder Folder, config modelConfig, err error) {
 	if maxTokens < 0 || maxTokens > 0 && maxTokens < least {
 		return folder, config, fmt.Errorf("MaxTokens is %d: want 0 or at least %d", maxTokens, least)
 	}
+	if folder.dir, folder.Graph, err = findGraph(path); err != nil {
+		return folder, config, err
+	}
+	dir := folder.dir
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return folder, config, err
 	}
 	folder.Name = filepath.Base(absolute)
-	if folder.Graph, err = findGraph(dir); err != nil {
-		return folder, config, err
+	if graph := strings.TrimSuffix(filepath.Base(folder.Graph), ".onnx"); graph != "model" {
+		folder.Name += "/" + graph
 	}
 	if folder.Tokenizer, err = Open(dir); err != nil {
 		return folder, config, err
@@ -68,19 +76,27 @@ func openFolder(dir string, maxTokens, least int) (folder Folder, config modelCo
 	return folder, config, nil
 }
 
-func findGraph(dir string) (string, error) {
-	if _, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("model folder: %w", err)
+// findGraph gives the folder of a model and its graph; path names either. Graphs may lie in a folder onnx of their own.
+func findGraph(path string) (dir, graph string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", "", fmt.Errorf("model folder: %w", err)
+	}
+	if !info.IsDir() && filepath.Ext(path) == ".onnx" {
+		if dir = filepath.Dir(path); filepath.Base(dir) == "onnx" {
+			dir = filepath.Dir(dir)
+		}
+		return dir, path, nil
 	}
 	for _, name := range []string{"model.onnx", filepath.Join("onnx", "model.onnx")} {
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
+		graph := filepath.Join(path, name)
+		if _, err := os.Stat(graph); err == nil {
+			return path, graph, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+			return "", "", err
 		}
 	}
-	return "", fmt.Errorf("%s has neither model.onnx nor onnx/model.onnx: %w", dir, fs.ErrNotExist)
+	return "", "", fmt.Errorf("%s has neither model.onnx nor onnx/model.onnx: %w", path, fs.ErrNotExist)
 }
 
 func readMaxTokens(dir string, positions, least int) (int, error) {

@@ -16,7 +16,7 @@ func (m *SentenceModel) Encode(ctx context.Context, texts []string) ([][]int32, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		m.Tokenizer.Encode(&e, text, m.MaxTokens)
+		m.Tokenizer.Encode(&e, m.passagePrefix+text, m.MaxTokens)
 		sequences[i] = slices.Clone(e.IDs)
 	}
 	return sequences, nil
@@ -27,13 +27,15 @@ func (m *SentenceModel) Encode(ctx context.Context, texts []string) ([][]int32, 
 // nothing out; punctuation has no weight and stays.
 func (m *SentenceModel) EncodeQuery(text string, weight func(word string) float64) []int32 {
 	var e Encoding
-	m.Tokenizer.Encode(&e, text, m.MaxTokens)
+	m.Tokenizer.Encode(&e, m.queryPrefix, m.MaxTokens)
+	own := e.WordCount() // of the prefix, none of which is left out
+	m.Tokenizer.Encode(&e, m.queryPrefix+text, m.MaxTokens)
 	if weight == nil {
 		return e.IDs
 	}
 	drop := make([]bool, e.WordCount())
 	left := false
-	for i := range drop {
+	for i := own; i < len(drop); i++ {
 		if term := e.Term(int32(i)); len(term) > 0 {
 			drop[i] = weight(string(term)) < rareEnough
 			left = left || !drop[i]

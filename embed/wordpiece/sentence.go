@@ -1,6 +1,7 @@
 package wordpiece
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,15 +21,19 @@ const defaultMaxTokens = 256
 type SentenceModel struct {
 	Folder
 	Pooling Pooling
+
+	queryPrefix, passagePrefix string
 }
 
-// OpenSentenceModel reads a folder in the layout of sentence-transformers:
+// OpenSentenceModel reads a folder in the layout of sentence-transformers, or with the path of one of its graphs (dir/model_quantized.onnx) that graph:
 //
 //   - model.onnx or onnx/model.onnx, which is only looked for;
 //   - tokenizer.json or vocab.txt, see Open;
 //   - 1_Pooling/config.json: mean, cls or max; mean when absent;
 //   - sentence_bert_config.json with max_seq_length; 256 when absent, and
-//     never more than max_position_embeddings of config.json.
+//     never more than max_position_embeddings of config.json;
+//   - config_sentence_transformers.json: the prompts named query, and document or
+//     passage, which are put before questions and other texts.
 //
 // MaxTokens takes the place of the folder's length; 0 keeps it. The error says
 // which file is missing (then it is fs.ErrNotExist) or can't be used.
@@ -37,12 +42,19 @@ func OpenSentenceModel(dir string, maxTokens int) (*SentenceModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	pooling, err := readPooling(dir)
+	pooling, err := readPooling(folder.dir)
 	if err != nil {
 		return nil, err
 	}
-	return &SentenceModel{folder, pooling}, nil
+	said := struct{ Prompts map[string]string }{}
+	if _, err := readJSON(filepath.Join(folder.dir, "config_sentence_transformers.json"), &said); err != nil {
+		return nil, err
+	}
+	return &SentenceModel{folder, pooling, said.Prompts["query"], cmp.Or(said.Prompts["document"], said.Prompts["passage"])}, nil
 }
+
+// Prefixes are what is put before questions and before other texts; "" where that is nothing.
+func (m *SentenceModel) Prefixes() (query, passage string) { return m.queryPrefix, m.passagePrefix }
 
 // readPooling reads 1_Pooling/config.json of sentence-transformers; without
 // it the pooling is mean.
@@ -76,7 +88,7 @@ func readPooling(dir string) (Pooling, error) {
 }
 
 // Fingerprint covers all that decides on the vectors: graph, tokenizer,
-// pooling and the length texts are cut to. What runs the graph is no part of
+// pooling, prefixes and the length texts are cut to. What runs the graph is no part of
 // it, since every provider is held to the same vectors.
 func (m *SentenceModel) Fingerprint() (string, error) {
 	h := sha256.New()
@@ -95,5 +107,8 @@ func (m *SentenceModel) Fingerprint() (string, error) {
 		}
 	}
 	fmt.Fprintf(h, "%q %+v %s %d", m.Tokenizer.Vocab(), m.Tokenizer.Options(), m.Pooling, m.MaxTokens)
+	if m.queryPrefix != "" || m.passagePrefix != "" {
+		fmt.Fprintf(h, " %q %q", m.queryPrefix, m.passagePrefix)
+	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
 }

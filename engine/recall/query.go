@@ -207,9 +207,8 @@ func (q Query) validateMarks() error {
 	return memory.CheckWhere(q.Where)
 }
 
-// mode settles the mode: tags are lexical, and without a model so is everything that names no mode.
-func (rc *Recaller) mode(q Query, tags []string) (Mode, error) {
-	able := rc.index.Embedding()
+// mode settles the mode: tags are lexical, and where no model is able to embed the question so is everything that names no mode.
+func (q Query) mode(tags []string, able bool) (Mode, error) {
 	switch {
 	case len(tags) > 0:
 		return LexicalMode, nil
