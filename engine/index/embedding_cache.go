@@ -244,19 +244,18 @@ func (ix *Index) SweepCache(ctx context.Context, tx *duck.Write) error {
 		return err
 	}
 	defer ix.cache.forget()
-	models := []Model{ix.Chosen}
-	if ix.next.fingerprint != ix.Chosen.fingerprint { // else the vectors that are being made are those that there are
-		models = append(models, ix.next)
-	}
+	swept := map[string]bool{}
+	models, err := duck.List(ctx, tx.Conn, "model_list", func(rows *sql.Rows, m *Model) error {
+		var chosen bool
+		return rows.Scan(&m.N, &m.Name, &m.Dims, &m.fingerprint, &chosen)
+	})
 	for _, m := range models {
-		if m.N == 0 {
-			continue
-		}
-		if err := tx.ExecDDL(ctx, sqlfiles.Query("embedding_cache_sweep"), "{n}", strconv.Itoa(m.N)); err != nil {
-			return err
+		if err == nil && !swept[m.fingerprint] { // else it is the same model, whose vectors are being made anew
+			swept[m.fingerprint] = true
+			err = tx.ExecDDL(ctx, sqlfiles.Query("embedding_cache_sweep"), "{n}", strconv.Itoa(m.N))
 		}
 	}
-	return nil
+	return err
 }
 
 // CacheState is what is kept of what a model said.

@@ -25,7 +25,7 @@ WHERE place IN (
 );
 
 -- name: embedding_cache_sweep
--- What no vector of model {n} is any more leaves; what other models said, that are not in the file, too.
+-- What no vector of model {n} is any more leaves, and all that models said which are not in the file.
 DELETE FROM embedding_cache AS e
 WHERE fingerprint NOT IN (SELECT fingerprint FROM models)
    OR fingerprint = (SELECT fingerprint FROM models WHERE n = {n})
