@@ -54,6 +54,9 @@ func New(ctx context.Context, file *duck.File, o setup.Options) (*Index, error) 
 	if err := ix.adoptLanguage(ctx); err != nil {
 		return nil, err
 	}
+	if _, err := file.Conn.One(ctx, "embedding_cache_held", []any{&ix.cache.held}); err != nil {
+		return nil, err
+	}
 	return ix, ix.adoptModel(ctx)
 }
 

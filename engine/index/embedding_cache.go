@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ type embeddingCache struct {
 	places       map[textSum]int32
 	read         bool  // places has all that the file has
 	forgotten    int   // how often it was
+	held         bool  // the file had some when it was opened, and so may have without this engine's keeping any
 	bytes        int64 // about those in the file
 	next         int32 // place
 	hits, misses int64 // of texts, since the file was opened
@@ -236,6 +238,14 @@ func (ix *Index) readCacheIn(ctx context.Context, tx *duck.Write) error {
 	return nil
 }
 
+// disown notes that documents and passages lose their vectors, as what they say may change: SweepCache takes out what is nobody's.
+func (ix *Index) disown(ctx context.Context, tx *duck.Write, numbers string) error {
+	if ix.cache.most == 0 && !ix.cache.held {
+		return nil
+	}
+	return tx.ExecDDL(ctx, sqlfiles.Query("embedding_cache_disown"), "{numbers}", numbers)
+}
+
 // SweepCache takes out what no vector of the file is any more, live or of the past: what was purged, and with it whatever else left. It also holds where this
 // engine keeps nothing, for another may have.
 func (ix *Index) SweepCache(ctx context.Context, tx *duck.Write) error {
@@ -243,18 +253,26 @@ func (ix *Index) SweepCache(ctx context.Context, tx *duck.Write) error {
 	if _, err := tx.One(ctx, "embedding_cache_count", []any{&kept, &bytes}, sql.Named("row", cacheRow)); err != nil || kept == 0 {
 		return err
 	}
-	defer ix.cache.forget()
-	seen := map[string]bool{}
-	for _, m := range ix.All() { // of the same one twice, which a rebuild makes, the chosen
-		if seen[m.fingerprint] {
-			continue
+	return tx.Each(ctx, "embedding_cache_sweep", func(rows *sql.Rows) error {
+		var sum string
+		var dims int32
+		err := rows.Scan(&sum, &dims)
+		if err == nil {
+			ix.cache.lose(sum, dims)
 		}
-		seen[m.fingerprint] = true
-		if err := tx.ExecDDL(ctx, sqlfiles.Query("embedding_cache_sweep"), "{n}", strconv.Itoa(m.N)); err != nil {
-			return err
-		}
+		return err
+	})
+}
+
+// lose notes that a vector leaves. The caller has the writer's lock.
+func (c *embeddingCache) lose(sum string, dims int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var of textSum
+	if _, err := hex.Decode(of[:], []byte(fmt.Sprintf("%.64s", sum))); err == nil && c.read {
+		delete(c.places, of)
+		c.bytes -= int64(dims)*4 + cacheRow
 	}
-	return nil
 }
 
 // CacheState is what is kept of what a model said.

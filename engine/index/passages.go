@@ -125,6 +125,9 @@ func (ix *Index) deleteVectors(ctx context.Context, tx *duck.Write, docNos []int
 	for i, number := range numbers {
 		list[i] = strconv.Itoa(int(number))
 	}
+	if err := ix.disown(ctx, tx, strings.Join(list, ", ")); err != nil {
+		return err
+	}
 	return ix.inVectors(ctx, tx, "vectors_delete", "{numbers}", strings.Join(list, ", "))
 }
 

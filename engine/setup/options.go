@@ -42,7 +42,7 @@ type Options struct {
 	// is stored without, and gets it from RebuildIndex. Default 30 s.
 	EmbedDeadline time.Duration
 	// EmbeddingCacheMB is how much of the file, in megabytes, may go to vectors that the model gave and that it is not asked for again: by a rebuild, by an import of the same
-	// text, by what comes back into recall. What is purged leaves it. Where it is full the oldest leave; -1 is none. An Embedder that is Instant needs none and has none.
+	// text, by what comes back into recall. Some 60 bytes of memory find each of them. What is purged leaves it. Where it is full the oldest leave; -1 is none. An Embedder that is Instant needs none and has none.
 	// Default DefaultEmbeddingCache.
 	EmbeddingCacheMB int
 	// Related brings related words into the lexical channel, as far as the weights let it. Default the Embedder's own method of

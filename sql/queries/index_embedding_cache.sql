@@ -4,6 +4,9 @@
 -- What is kept, without the vectors.
 SELECT place, sha256, dims FROM embedding_cache;
 
+-- name: embedding_cache_held
+SELECT EXISTS (FROM embedding_cache);
+
 -- name: embedding_cache_count
 -- How many vectors are kept, and about how many bytes that is.
 SELECT count(*), coalesce(sum(4 * dims + $row), 0)::BIGINT FROM embedding_cache;
@@ -24,10 +27,15 @@ WHERE place IN (
     WHERE coalesce(before, 0) < $bytes AND (NOT own OR $oldest)
 );
 
+-- name: embedding_cache_disown
+-- What these documents and passages had is no more the vector of any.
+UPDATE embedding_cache SET doc_no = 0 WHERE doc_no IN ({numbers});
+
 -- name: embedding_cache_sweep
--- What no vector of model {n} is any more leaves; what other models said, that are not in the file, too.
-DELETE FROM embedding_cache AS e
+-- What is not the vector of a document or passage, live or of the past, leaves, and all that models said which are not in the file.
+DELETE FROM embedding_cache
 WHERE fingerprint NOT IN (SELECT fingerprint FROM models)
-   OR fingerprint = (SELECT fingerprint FROM models WHERE n = {n})
-      AND NOT EXISTS (FROM vectors_{n} AS v WHERE v.doc_no = e.doc_no AND v.v::FLOAT[] = e.v)
-      AND NOT EXISTS (FROM past_vectors AS p WHERE p.doc_no = e.doc_no AND p.model = {n} AND p.v = e.v);
+   OR doc_no NOT IN (
+       SELECT doc_no FROM documents WHERE live UNION ALL SELECT number FROM passages UNION ALL SELECT doc_no FROM past_documents UNION ALL SELECT number FROM past_passages
+   )
+RETURNING sha256, dims;
