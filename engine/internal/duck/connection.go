@@ -32,7 +32,7 @@ const storageVersion = "v1.4.0"
 type Conn struct {
 	SQL      *sql.Conn
 	prepared map[string]*sql.Stmt
-	fixed    []string // keys of those that have their arguments written into them, the one that was run last at the end
+	fixed    []string // what EachFixed ran last, the very last at the end
 	planned  int64    // documents in the file when the first of them was
 	Written  int      // documents, in this transaction
 	spoiled  bool     // a transaction could not be ended: it is of no more use

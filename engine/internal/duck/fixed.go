@@ -12,14 +12,15 @@ import (
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
 
-// mostFixed is how many plans of EachFixed a connection keeps: those that were run last.
-const mostFixed = 64
+// mostFixed is how many queries with their arguments a connection remembers: those that were run last. A plan of a small one takes some 15 KB.
+const mostFixed = 256
 
 // EachFixed is Each for a query whose arguments come again: strings, lists of them, and numbers. DuckDB plans a statement that has parameters and reads a table anew
-// whenever it runs, which for a small one takes two to four times as long as to run it. So the arguments are written into the text, and it is prepared once for them.
+// whenever it runs, which for a small one takes two to four times as long as to run it. So when arguments come for the second time they are written into the text, and it
+// is prepared once for them. At the first time that would take longer than to bind them.
 func (c *Conn) EachFixed(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
 	key, ok := fixedKey(name, args)
-	if !ok {
+	if !ok || !c.again(key) {
 		return c.Each(ctx, name, scan, args...)
 	}
 	c.step()
@@ -32,9 +33,8 @@ func (c *Conn) EachFixed(ctx context.Context, name string, scan func(*sql.Rows) 
 		if stmt, err = c.SQL.PrepareContext(c.binds(ctx), fixedText(name, args)); err != nil {
 			return QueryError(name, err)
 		}
-		c.prepared[key], c.heavier = stmt, true
+		c.prepared[key] = stmt
 	}
-	c.use(key, known)
 	rows, err := stmt.QueryContext(c.binds(ctx))
 	if err != nil {
 		return QueryError(name, err)
@@ -51,18 +51,21 @@ func (c *Conn) OneFixed(ctx context.Context, name string, dest []any, args ...an
 	return found, err
 }
 
-// use notes that a plan is run, and drops the one that was not run for longest where there are too many.
-func (c *Conn) use(key string, known bool) {
-	if known {
-		i := slices.Index(c.fixed, key)
-		c.fixed = append(slices.Delete(c.fixed, i, i+1), key)
-		return
+// again reports whether a query is among those that were run last, and makes it the last of them. What falls out loses its plan.
+func (c *Conn) again(key string) bool {
+	i := slices.Index(c.fixed, key)
+	if i >= 0 {
+		c.fixed = slices.Delete(c.fixed, i, i+1)
 	}
-	if c.fixed = append(c.fixed, key); len(c.fixed) > mostFixed {
-		c.prepared[c.fixed[0]].Close()
-		delete(c.prepared, c.fixed[0])
+	c.fixed = append(c.fixed, key)
+	if len(c.fixed) > mostFixed {
+		if stmt := c.prepared[c.fixed[0]]; stmt != nil {
+			stmt.Close()
+			delete(c.prepared, c.fixed[0])
+		}
 		c.fixed = slices.Delete(c.fixed, 0, 1)
 	}
+	return i >= 0
 }
 
 // fixedStep is how far apart the bounds lie that Outward gives.

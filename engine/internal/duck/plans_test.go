@@ -11,7 +11,7 @@ import (
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
-// TestFixedPlansAreFew: a connection keeps so many plans with their arguments written into them, those that were run last. A long list is asked
+// TestFixedPlansAreFew: a connection keeps so many plans with their arguments written into them, those that were run last, and none of what was asked once. A long list is asked
 // for with parameters, and a text that can't be written is refused.
 func TestFixedPlansAreFew(t *testing.T) {
 	f, err := Open(t.Context(), filepath.Join(t.TempDir(), "plans.db"), setup.Options{}.WithDefaults())
@@ -24,17 +24,23 @@ func TestFixedPlansAreFew(t *testing.T) {
 		ask := func(name string) error {
 			return c.EachFixed(t.Context(), "conversation_by_name", none, sql.Named("name", name))
 		}
-		for i := range 3 * mostFixed {
-			if err := ask(fmt.Sprint("talk ", i)); err != nil {
-				return err
+		if err := ask("once"); err != nil {
+			return err
+		}
+		for i := range mostFixed + 20 {
+			for _, name := range []string{fmt.Sprint("talk ", i), fmt.Sprint("talk ", i), "talk 0"} { // that again and again
+				if err := ask(name); err != nil {
+					return err
+				}
 			}
-			if err := ask("talk 0"); err != nil { // again and again
-				return err
+			if i == 0 && (len(c.fixed) != 2 || c.prepared[c.fixed[0]] != nil || c.prepared[c.fixed[1]] == nil) {
+				t.Errorf("of what was asked once and twice %q there are plans: %t, %t", c.fixed, c.prepared[c.fixed[0]] != nil, c.prepared[c.fixed[1]] != nil)
 			}
 		}
 		first, _ := fixedKey("conversation_by_name", []any{sql.Named("name", "talk 0")})
 		second, _ := fixedKey("conversation_by_name", []any{sql.Named("name", "talk 1")})
-		if len(c.fixed) != mostFixed || len(c.prepared) > mostFixed+3 || c.prepared[first] == nil || c.prepared[second] != nil {
+		if len(c.fixed) != mostFixed || len(c.prepared) > mostFixed+3 || // and those with parameters, BEGIN and COMMIT
+			c.prepared[first] == nil || c.prepared[second] != nil {
 			t.Errorf("%d plans of %d statements are kept; that of the first %t, of the second %t", len(c.fixed), len(c.prepared), c.prepared[first] != nil, c.prepared[second] != nil)
 		}
 		long := sql.Named("ids", make([]string, mostListed+1))
