@@ -29,7 +29,9 @@ func Ablations(base WeightSet, signals []string) ([]WeightSet, error) {
 		return off(values[name]) == nil || slices.Contains(unswitched, name)
 	})
 	if len(signals) == 0 {
-		signals = slices.DeleteFunc(slices.Clone(known), func(name string) bool { return values[name] == off(values[name]) })
+		signals = slices.DeleteFunc(slices.Clone(known), func(name string) bool {
+			return values[name] == off(values[name]) || strings.HasPrefix(name, "feature_") && base.Weights.Rerank != string(recall.FeaturesRerank)
+		})
 	}
 	sets := []WeightSet{base}
 	for _, signal := range signals {
@@ -40,7 +42,7 @@ func Ablations(base WeightSet, signals []string) ([]WeightSet, error) {
 			}
 			changed[name] = off(values[name])
 		}
-		set := WeightSet{Name: "without " + signal}
+		set := WeightSet{Name: "without " + signal, Rerank: base.Rerank}
 		content, err := json.Marshal(changed)
 		if err != nil {
 			return nil, err

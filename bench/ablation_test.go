@@ -38,7 +38,7 @@ func TestAblations(t *testing.T) {
 		if cmp.Equal(set.Weights, base.Weights) {
 			t.Errorf("%s is the same as with it", set.Name)
 		}
-		if strings.Contains(set.Name, "recency") || strings.Contains(set.Name, "pool") || cmp.Equal(set.Name, sets[i].Name) {
+		if strings.Contains(set.Name, "feature_") || strings.Contains(set.Name, "recency") || strings.Contains(set.Name, "pool") || cmp.Equal(set.Name, sets[i].Name) {
 			t.Errorf("%s: want what is not off, and each once", set.Name)
 		}
 	}
@@ -46,6 +46,11 @@ func TestAblations(t *testing.T) {
 		if !slices.ContainsFunc(sets, func(set WeightSet) bool { return cmp.Equal(set, want) }) {
 			t.Errorf("no %+v among %+v", want, sets)
 		}
+	}
+
+	base.Weights.Rerank, base.Weights.FeaturePhrase = "features", 0.1
+	if sets, err = Ablations(base, nil); err != nil || !slices.ContainsFunc(sets, func(set WeightSet) bool { return set.Name == "without feature_phrase" }) {
+		t.Errorf("no feature is left out where features rerank: %v", err)
 	}
 
 	for _, signal := range []string{"luck", "vector+luck", "", "pool", "normalise"} {

@@ -30,6 +30,9 @@ type ComparedSet struct {
 	WeightSet
 	Compared
 	Categories map[string]Compared `json:"categories,omitempty"` // by the data set's number
+	// Times within a conversation, with the default limit, of the same questions for all sets; 0: they were not taken.
+	RecallP50 float64 `json:"recall_ms_p50,omitempty"`
+	RecallP95 float64 `json:"recall_ms_p95,omitempty"`
 }
 
 // Compared is figures, and how far they are from those of the base on the same questions.
@@ -43,7 +46,7 @@ func compare(base, other []Answer) Compared {
 }
 
 // RunComparison asks the questions of RunLocomo once per set of weights, of one and the same file for each data set, and compares every set
-// with the first.
+// with the first; with Timed as to their times too.
 func RunComparison(ctx context.Context, c LocomoConfig) (*ComparisonReport, error) {
 	c = c.withDefaults()
 	report := &ComparisonReport{Model: modelName(c.Embedder), Base: c.Sets[0].Name}
@@ -66,6 +69,15 @@ func RunComparison(ctx context.Context, c LocomoConfig) (*ComparisonReport, erro
 			}
 			data.Sets = append(data.Sets, compared)
 			all[i] = append(all[i], answers...)
+		}
+		if c.Timed {
+			times, err := r.times(ctx, c.Sets, "recalls within a conversation", false)
+			if err != nil {
+				return err
+			}
+			for i := range data.Sets {
+				data.Sets[i].RecallP50, data.Sets[i].RecallP95 = milliseconds(percentile(times[i], 50)), milliseconds(percentile(times[i], 95))
+			}
 		}
 		report.Questions += data.Questions
 		report.Data = append(report.Data, data)

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,10 @@ type LocomoConfig struct {
 	Sets []WeightSet
 	// BySQL has the file's SQL find what is asked for. Without it the questions wait for the resident index, which may take as much memory as it needs.
 	BySQL bool
+	// Reranker is the model of the sets that name it. Nil: none may.
+	Reranker setup.Reranker
+	// Timed has RunComparison take times as well.
+	Timed bool
 	// Queries is how many recalls of each sort are timed, at most as many as there are questions. Default 200.
 	Queries int
 	// Save gets an Answer per scored question, as JSON Lines; of RunLocomo only. Nil: none.
@@ -40,14 +45,36 @@ type LocomoConfig struct {
 type WeightSet struct {
 	Name    string         `json:"name"`
 	Weights recall.Weights `json:"weights"`
+	// Rerank is who reranks in place of whom the weights name. Empty: whom they name.
+	Rerank recall.Rerank `json:"rerank,omitempty"`
 }
+
+// Reranked gives each set as it is, and behind it once more for each way to rerank, by whose name it is called too.
+func Reranked(sets []WeightSet, ways []NamedRerank) (all []WeightSet) {
+	for _, set := range sets {
+		all = append(all, set)
+		for _, way := range ways {
+			all = append(all, WeightSet{set.Name + " " + way.Name, set.Weights, way.Rerank})
+		}
+	}
+	return all
+}
+
+// NamedRerank is a way to rerank with a name for reports, such as that of a model.
+type NamedRerank struct {
+	Name   string
+	Rerank recall.Rerank
+}
+
+// rerank is who reranks.
+func (s WeightSet) rerank() recall.Rerank { return cmp.Or(s.Rerank, recall.Rerank(s.Weights.Rerank)) }
 
 func (c LocomoConfig) withDefaults() LocomoConfig {
 	if c.Scale == 0 {
 		c.Scale = 1
 	}
 	if len(c.Sets) == 0 {
-		c.Sets = []WeightSet{{"transcript", recall.TranscriptWeights()}}
+		c.Sets = []WeightSet{{Name: "transcript", Weights: recall.TranscriptWeights()}}
 	}
 	if c.Queries == 0 {
 		c.Queries = 200
@@ -91,7 +118,7 @@ type LocomoReport struct {
 
 // RunLocomo appends every conversation of a data set to a new file and asks each of its questions there, within the
 // conversation that it is about; with a Scale above 1, within the first copy. Questions without a usable gold turn are not
-// scored. Then it takes the time of some of them again, one after another. The file is gone afterwards.
+// scored. What is reranked are the ten hits that a user gets; the rest, where sessions are looked for, stands behind them as it is fused. Then it takes the time of some of them again, one after another. The file is gone afterwards.
 func RunLocomo(ctx context.Context, c LocomoConfig) (*LocomoReport, error) {
 	if len(c.Data) != 1 {
 		return nil, fmt.Errorf("bench locomo: %w: data are %d files; allowed: one", engine.ErrInvalid, len(c.Data))
@@ -121,15 +148,15 @@ func (r *recording) measure(ctx context.Context) (*LocomoReport, error) {
 	for category, part := range byCategory(answers) {
 		report.Categories[strconv.Itoa(category)] = figuresOf(part)
 	}
-	times, err := r.times(ctx, set, "recalls within a conversation", false)
+	times, err := r.times(ctx, r.config.Sets[:1], "recalls within a conversation", false)
 	if err != nil {
 		return nil, err
 	}
-	report.RecallP50, report.RecallP95 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 95))
-	if times, err = r.times(ctx, set, "recalls across all", true); err != nil {
+	report.RecallP50, report.RecallP95 = milliseconds(percentile(times[0], 50)), milliseconds(percentile(times[0], 95))
+	if times, err = r.times(ctx, r.config.Sets[:1], "recalls across all", true); err != nil {
 		return nil, err
 	}
-	report.RecallAllP50, report.RecallAllP95 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 95))
+	report.RecallAllP50, report.RecallAllP95 = milliseconds(percentile(times[0], 50)), milliseconds(percentile(times[0], 95))
 	if report.PeakMB, err = peakMemory(); err != nil {
 		return nil, err
 	}

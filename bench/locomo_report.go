@@ -74,7 +74,21 @@ func (r *ComparisonReport) WriteText(w io.Writer) error {
 	if len(r.Data) > 1 {
 		comparedRows(t, "mean", r.Sets)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, data := range r.Data {
+		for i, set := range data.Sets {
+			if set.RecallP50 == 0 {
+				continue
+			}
+			if i == 0 {
+				fmt.Fprintf(w, "\nrecall within a conversation of %s, in the middle and at the 95th percentile\n", data.Name)
+			}
+			fmt.Fprintf(w, "  %.1f ms, %.1f ms, %.2f times the first  %s\n", set.RecallP50, set.RecallP95, set.RecallP50/data.Sets[0].RecallP50, set.Name)
+		}
+	}
+	return nil
 }
 
 // comparedRows prints sets of weights on the same questions, the base first.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,13 @@ type recording struct {
 	positions []map[string]int // of turns by message id, per talk; of the first copy
 	turns     int              // of all copies
 	appending time.Duration    // what storing them took
+	walked    walked
+}
+
+// walked is what each question recalls with the weights that were asked last, when nothing is reranked: positions of turns; nil: it was not asked yet.
+type walked struct {
+	weights recall.Weights // their own rerank left out
+	turns   [][]int
 }
 
 // placed is a question and the talk it is about.
@@ -73,7 +81,7 @@ func recordOne(ctx context.Context, c LocomoConfig, path string, do func(*record
 		return err
 	}
 	defer os.RemoveAll(folder)
-	options := engine.Options{Embedder: c.Embedder, Related: c.Related, ResidentMB: residentWhole}
+	options := engine.Options{Embedder: c.Embedder, Related: c.Related, ResidentMB: residentWhole, Reranker: c.Reranker}
 	if c.BySQL {
 		options.ResidentMB = noResident
 	}
@@ -142,7 +150,7 @@ func (r *recording) query(q placed, set WeightSet) recall.Query {
 	if r.config.Embedder != nil {
 		mode = recall.Hybrid // by name: a model that fails must not pass for one that answers badly
 	}
-	return recall.Query{Text: q.text, Mode: mode, Kinds: []kinds.Kind{kinds.Message}, Weights: &set.Weights}
+	return recall.Query{Text: q.text, Mode: mode, Kinds: []kinds.Kind{kinds.Message}, Weights: &set.Weights, Rerank: set.rerank()}
 }
 
 // answers asks every question within the first copy of its conversation, and compares what came with its gold turns.
@@ -150,6 +158,11 @@ func (r *recording) answers(ctx context.Context, set WeightSet) ([]Answer, error
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	answers := make([]Answer, len(r.questions))
+	weights := set.Weights
+	weights.Rerank = ""
+	if r.walked.weights != weights {
+		r.walked = walked{weights, make([][]int, len(r.questions))}
+	}
 	var lock sync.Mutex // of next, and of what happens to be done about an answer
 	next, done := 0, 0
 	var group sync.WaitGroup
@@ -163,7 +176,7 @@ func (r *recording) answers(ctx context.Context, set WeightSet) ([]Answer, error
 				if i >= len(answers) {
 					return
 				}
-				a, err := r.answer(ctx, r.questions[i], set)
+				a, err := r.answer(ctx, i, set)
 				if err != nil {
 					stop(err)
 					return
@@ -180,51 +193,85 @@ func (r *recording) answers(ctx context.Context, set WeightSet) ([]Answer, error
 	return answers, context.Cause(ctx)
 }
 
-func (r *recording) answer(ctx context.Context, q placed, set WeightSet) (Answer, error) {
+func (r *recording) answer(ctx context.Context, i int, set WeightSet) (Answer, error) {
+	q := r.questions[i]
 	t := &r.talks[q.talk]
 	query := r.query(q, set)
-	query.Conversations, query.Limit = []string{t.name}, walkLimit
-	result, err := r.engine.Recall(ctx, query)
-	if err != nil {
-		return Answer{}, err
-	}
-	recalled := make([]int, len(result.Hits))
-	for i, hit := range result.Hits {
-		position, ok := r.positions[q.talk][hit.ID]
-		if !ok {
-			return Answer{}, fmt.Errorf("%q recalled %s, which is not of %s", q.text, hit.ID, t.name)
+	query.Conversations = []string{t.name}
+	var recalled []int
+	var err error
+	if query.Rerank != recall.NoRerank {
+		if recalled, err = r.recall(ctx, q, query); err != nil {
+			return Answer{}, err
 		}
-		recalled[i] = position
+	}
+	if r.walked.turns[i] == nil {
+		query.Limit, query.Rerank = walkLimit, recall.NoRerank
+		if r.walked.turns[i], err = r.recall(ctx, q, query); err != nil {
+			return Answer{}, err
+		}
+	}
+	reranked := recalled
+	for _, at := range r.walked.turns[i] {
+		if !slices.Contains(reranked, at) {
+			recalled = append(recalled, at)
+		}
 	}
 	a := t.answer(q.question, recalled)
 	a.Data = r.data
 	return a, nil
 }
 
-// times asks a sample of the questions one after another, within any copy of their conversation or across all, and gives how
-// long each took. Some are asked before, untimed: they prepare the statements.
-func (r *recording) times(ctx context.Context, set WeightSet, step string, all bool) ([]time.Duration, error) {
+// recall asks a question and gives the positions of the turns that come, best first.
+func (r *recording) recall(ctx context.Context, q placed, query recall.Query) ([]int, error) {
+	result, err := r.engine.Recall(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if done := result.Trace.Reranking; done != nil && done.Failure != "" {
+		return nil, fmt.Errorf("%q: the reranker %s: %s", q.text, done.Model, done.Failure) // else it would pass for one that changes nothing
+	}
+	recalled := make([]int, len(result.Hits))
+	for i, hit := range result.Hits {
+		position, ok := r.positions[q.talk][hit.ID]
+		if !ok {
+			return nil, fmt.Errorf("%q recalled %s, which is not of %s", q.text, hit.ID, r.talks[q.talk].name)
+		}
+		recalled[i] = position
+	}
+	return recalled, nil
+}
+
+// times asks a sample of the questions one after another, each with all sets in turn, within any copy of their conversation or across all, and gives how
+// long each took, by set. Some are asked before, untimed: they prepare the statements.
+func (r *recording) times(ctx context.Context, sets []WeightSet, step string, all bool) ([][]time.Duration, error) {
+	times := make([][]time.Duration, len(sets))
 	if len(r.questions) == 0 {
-		return nil, nil
+		return times, nil
 	}
 	random := rand.New(rand.NewPCG(sampleSeed, 0))
 	order := random.Perm(len(r.questions))
-	times := make([]time.Duration, 0, min(r.config.Queries, len(order)))
-	for i := -warmUps; i < cap(times); i++ {
+	most := min(r.config.Queries, len(order))
+	for i := -warmUps; i < most; i++ {
 		q := r.questions[order[(i+len(order)*warmUps)%len(order)]]
-		query, name := r.query(q, set), copyName(r.talks[q.talk].name, random.IntN(r.config.Scale))
-		if !all {
-			query.Conversations = []string{name}
-		}
-		began := time.Now()
-		_, err := r.engine.Recall(ctx, query)
-		took := time.Since(began)
-		if err != nil {
-			return nil, err
+		name := copyName(r.talks[q.talk].name, random.IntN(r.config.Scale))
+		for n, set := range sets {
+			query := r.query(q, set)
+			if !all {
+				query.Conversations = []string{name}
+			}
+			began := time.Now()
+			_, err := r.engine.Recall(ctx, query)
+			took := time.Since(began)
+			if err != nil {
+				return nil, err
+			}
+			if i >= 0 {
+				times[n] = append(times[n], took)
+			}
 		}
 		if i >= 0 {
-			times = append(times, took)
-			r.config.Progress(step, i+1, cap(times))
+			r.config.Progress(step, i+1, most)
 		}
 	}
 	return times, nil

@@ -108,7 +108,7 @@ func killedDeed(path string) error {
 			select {}
 		}
 	})
-	for _, deed := range slices.Concat(deeds, historyDeeds) {
+	for _, deed := range slices.Concat(deeds, historyDeeds, modelDeeds) {
 		if deed.name == os.Args[2] {
 			if err := deed.do(ctx, e); err != nil {
 				return err

@@ -10,7 +10,7 @@ var (
 	ErrSchemaTooNew = fault.ErrSchemaTooNew
 	// ErrMigrationChanged: a migration that the file has had differs from the one in this program.
 	ErrMigrationChanged = fault.ErrMigrationChanged
-	// ErrModelMismatch: the file's vectors come from another embedding model.
+	// ErrModelMismatch: the file's vectors come from another embedding model. The message says how to go on.
 	ErrModelMismatch = fault.ErrModelMismatch
 	// ErrNoFTS: DuckDB's text extension is asked for and can't be loaded, or was not loaded. The message says what to do.
 	ErrNoFTS = fault.ErrNoFTS
@@ -32,6 +32,8 @@ var (
 	ErrNoLLM = fault.ErrNoLLM
 	// ErrBadVector: a model gave a vector of the wrong length, or one that is zero or not finite.
 	ErrBadVector = fault.ErrBadVector
+	// ErrMissingVectors: a model is to be the file's, and documents have no vector of it. The message says how many, and what to do.
+	ErrMissingVectors = fault.ErrMissingVectors
 )
 
 // What happens to an engine. A write that failed was not written; where that can't be told, the message says so.

@@ -139,6 +139,36 @@ func ExampleEngine_VerifyContext() {
 	// 3 snapshots; the first shows 8 messages by openboa
 }
 
+// PruneContextSnapshots removes what nobody will compare any more.
+func ExampleEngine_PruneContextSnapshots() {
+	ctx := context.Background()
+	e, err := engine.Open(ctx, ":memory:", engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	harbour(ctx, e)
+	for range 5 {
+		if _, err := e.Build(ctx, build.Request{Conversation: "harbour", Preset: "openboa", Input: "And now?"}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, dry := range []bool{true, false} {
+		p, err := e.PruneContextSnapshots(ctx, build.PruneRequest{Keep: 2, DryRun: dry})
+		if err != nil {
+			log.Fatal(err)
+		}
+		all, err := e.ContextSnapshots(ctx, snapshotsOf("harbour"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(p.Snapshots, "to go,", len(all), "there")
+	}
+	// Output:
+	// 3 to go, 5 there
+	// 3 to go, 2 there
+}
+
 func snapshotsOf(conversation string) build.SnapshotsRequest {
 	return build.SnapshotsRequest{Conversation: conversation}
 }

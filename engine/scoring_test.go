@@ -132,6 +132,12 @@ var scores = []struct {
 	{"K other shares", "rerank_blend(0.5, 0.9, NULL, model_share := 0.9)", 0.86},
 	{"K other share of what is not scored", "rerank_blend(0.5, NULL, NULL, unscored_share := 1.0)", 0.5},
 
+	{"features, none", "features_blend(0.4)", 0.4},
+	{"features, one", "features_blend(0.4, coverage := 1.0, coverage_weight := 0.5)", 0.6},
+	{"features, one unknown", "features_blend(0.4, coverage := NULL, coverage_weight := 0.5)", 0.4},
+	{"features, a weight of 0", "features_blend(0.4, coverage := 1.0)", 0.4},
+	{"features, all", "features_blend(0.5, cosine := 0.1, lexical := 0.2, coverage := 0.3, proximity := 0.4, phrase := 0.5, named := 0.6, dated := 0.7, neighbour := 0.8, session_best := 0.9, cosine_weight := 0.1, lexical_weight := 0.2, coverage_weight := 0.3, proximity_weight := 0.4, phrase_weight := 0.5, named_weight := 0.6, dated_weight := 0.7, neighbour_weight := 0.8, session_weight := 0.9)", 3.35 / 5.5},
+
 	{"L 0", "light_blend(0.5, 0.0)", 0.35},
 	{"L 1", "light_blend(0.5, 1.0)", 0.65},
 	{"L -1", "light_blend(0.5, -1.0)", 0.05},

@@ -28,6 +28,11 @@ func (e *Engine) VerifyContext(ctx context.Context, snapshot, agent string) (*bu
 	return e.builder.Verify(ctx, snapshot, agent)
 }
 
+// PruneContextSnapshots removes what was built long ago, but the newest few of each conversation; DryRun counts.
+func (e *Engine) PruneContextSnapshots(ctx context.Context, r build.PruneRequest) (*build.Pruned, error) {
+	return e.builder.Prune(ctx, r)
+}
+
 // DiffContexts says what changed from one snapshot to another.
 func (e *Engine) DiffContexts(ctx context.Context, from, to, agent string) (*build.Difference, error) {
 	return e.builder.Diff(ctx, from, to, agent)

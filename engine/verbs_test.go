@@ -8,6 +8,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/conversation"
+	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/extract"
 	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/interchange"
@@ -22,7 +23,7 @@ import (
 var writeVerbs = map[string]bool{
 	"Remember": true, "RememberMany": true, "Update": true, "Forget": true, "Purge": true, "Supersede": true, "Append": true,
 	"Import": true, "ImportMessages": true, "RebuildIndex": true, "SetScopes": true, "SetWeights": true, "ResetWeights": true,
-	"Snapshot": true, "Extract": true, "ForgetNotes": true,
+	"Snapshot": true, "Extract": true, "ForgetNotes": true, "AddModel": true, "UseModel": true, "DropModel": true,
 }
 
 // allVerbs calls every method that uses the file, which was stocked, and gives their errors by name.
@@ -70,6 +71,11 @@ func allVerbs(ctx context.Context, e *engine.Engine, out string) map[string]erro
 	_, errs["Export"] = e.Export(ctx, io.Discard, memory.ExportRequest{})
 	_, errs["Import"] = e.Import(ctx, strings.NewReader(`{"text":"imported"}`), interchange.ImportRequest{})
 	_, errs["ImportMessages"] = e.ImportMessages(ctx, strings.NewReader(`{"conversation":"c","text":"imported"}`), interchange.ImportRequest{})
+	_, errs["AddModel"] = e.AddModel(ctx, index.AddModelRequest{Embedder: enginetest.Words{N: 8}})
+	_, errs["Models"] = e.Models(ctx)
+	_, errs["EmbedMissing"] = e.EmbedMissing(ctx)
+	_, errs["UseModel"] = e.UseModel(ctx, index.UseModelRequest{Model: "1"})
+	_, errs["DropModel"] = e.DropModel(ctx, index.DropModelRequest{Model: "2"})
 	_, errs["RebuildIndex"] = e.RebuildIndex(ctx, index.RebuildRequest{})
 	_, errs["Extract"] = e.Extract(ctx, extract.Request{Text: "My favorite editor is Zed."})
 	_, errs["Drafts"] = e.Drafts(ctx, extract.DraftsRequest{})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -19,7 +20,8 @@ type Patience struct {
 	Stays          bool          // waits also where the context ends meanwhile, for callers who want its own error
 }
 
-// Ask has request made with each key in its turn until one is taken, and again while what failed may pass. A request that ran into the timeout isn't repeated: a model that is too
+// Ask has request made with each key in its turn until one is taken, and again while what failed may pass: a key that is refused rests from then on, one that is busy as long as the
+// server says, while there is another. A request that ran into the timeout isn't repeated: a model that is too
 // slow would be too slow again. Nor is one that is Final, whose next would come when ctx is over, or whose server asks for a longer wait than a request may take. nil: it was
 // answered.
 func (s *Service) Ask(ctx context.Context, request func(ctx context.Context, key string) *Failure) *Failure {
@@ -27,12 +29,12 @@ func (s *Service) Ask(ctx context.Context, request func(ctx context.Context, key
 	if len(keys) == 0 {
 		keys = []string{""}
 	}
-	refused := make([]bool, len(keys))
+	rests := make([]time.Time, len(keys))
 	for attempt := 0; ; attempt++ {
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < s.Patience.Least {
 			return s.Fail(0, "no time left to ask", context.DeadlineExceeded)
 		}
-		failure := s.round(ctx, keys, refused, request)
+		failure := s.round(ctx, keys, rests, request)
 		if failure == nil {
 			return nil
 		}
@@ -48,13 +50,20 @@ func (s *Service) Ask(ctx context.Context, request func(ctx context.Context, key
 	}
 }
 
-// round asks with each key that was not refused. Of failures that gives the busy key that may be asked again soonest, else the refused one.
-func (s *Service) round(ctx context.Context, keys []string, refused []bool, request func(ctx context.Context, key string) *Failure) *Failure {
+// never is until when a refused key rests.
+var never = time.Unix(1<<40, 0)
+
+// round asks with each key that does not rest. Of failures that gives the busy key that may be asked again soonest, else the refused one.
+func (s *Service) round(ctx context.Context, keys []string, rests []time.Time, request func(ctx context.Context, key string) *Failure) *Failure {
 	first := int(s.turn.Add(1) - 1)
+	awake := time.Now()
+	if soonest := slices.MinFunc(rests, time.Time.Compare); soonest.After(awake) {
+		awake = soonest
+	}
 	var busy, unauthorized *Failure
 	for i := range keys {
 		k := (first + i) % len(keys)
-		if refused[k] {
+		if rests[k].After(awake) {
 			continue
 		}
 		failure := s.once(ctx, keys[k], request)
@@ -64,8 +73,9 @@ func (s *Service) round(ctx context.Context, keys []string, refused []bool, requ
 		case ctx.Err() != nil:
 			return failure
 		case failure.refusesKey():
-			refused[k], unauthorized = true, failure
+			rests[k], unauthorized = never, failure
 		case failure.busy():
+			rests[k] = time.Now().Add(failure.RetryAfter)
 			if busy == nil || failure.RetryAfter < busy.RetryAfter {
 				busy = failure
 			}

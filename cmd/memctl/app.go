@@ -145,6 +145,7 @@ const (
 	canExplore                      // brings it where it is to say what large files hold
 	holds                           // has the file for long, and answers others
 	canAskHolder                    // asks the process that has the file, when there is one and it shares it
+	canRerank                       // brings the reranker, where one is configured
 )
 
 // with opens the file, lets do work on it and closes it.
@@ -211,6 +212,15 @@ func (a *app) reach(ctx context.Context, how access, o engine.Options, do func(*
 			return err
 		}
 	}
+	if how&canRerank != 0 && o.Reranker == nil {
+		model, err := c.Reranker.open()
+		if err != nil {
+			return err
+		}
+		defer model.Close()
+		o.Reranker = model.Reranker
+	}
+	o.RerankDeadline = time.Duration(c.Reranker.Deadline)
 	o.Related = relatedWords
 	bar := newProgress(a)
 	defer bar.stop()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 func newBenchLocomoCommand(a *app) *cobra.Command {
 	var c bench.LocomoConfig
 	var save string
-	var sets []string
+	var sets, reranks []string
 	var ablate, folds bool
 	cmd := &cobra.Command{
 		Use:   "locomo --data FILE[,FILE…] [--ablate [SIGNAL…]]",
@@ -38,13 +39,17 @@ several files, or sets of weights, no times are taken.
 --weights is memory, transcript (the default) or a JSON file; what the file leaves out is as in transcript. Several sets are
 compared with the first: differences with a 95 % interval by paired bootstrap. --ablate compares the set with itself without one
 signal at a time: those that are named, each a weight or several joined by +, or else all that it has. --folds leaves out one
-conversation at a time and measures on it the set that is best on the others. JSON has the categories of comparisons too.`,
+conversation at a time and measures on it the set that is best on the others. JSON has the categories of comparisons too.
+
+--rerank compares each set with itself reranked in another way: features, light, none, or a reranker as memctl recall takes it, one at most. Of these times are
+taken, of the same questions in turn. What is reranked are ten hits, from twenty texts, as a user gets them; what stands behind is as it was fused.`,
 		Example: `  memctl bench locomo --data locomo10.json
   memctl bench locomo --data locomo10.json --model none --save answers.jsonl
   memctl bench locomo --data locomo10.json --scale 37 --json
   memctl bench locomo --data locomo10.json,realtalk.json,beam.json
   memctl bench locomo --data locomo10.json --ablate vector lexical
-  memctl bench locomo --data locomo10.json --folds --weights transcript,mine.json`,
+  memctl bench locomo --data locomo10.json --folds --weights transcript,mine.json
+  memctl bench locomo --data locomo10.json --rerank light,features`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if ablate {
 				return nil
@@ -69,6 +74,12 @@ conversation at a time and measures on it the set that is best on the others. JS
 			if save != "" && (folds || len(c.Sets) > 1 || len(c.Data) > 1) {
 				return usage("--save %s; allowed with one set of weights and one file", save)
 			}
+			ways, model, err := a.benchReranks(reranks)
+			if err != nil {
+				return err
+			}
+			defer model.Close()
+			c.Sets, c.Reranker, c.Timed = bench.Reranked(c.Sets, ways), model.Reranker, ways != nil
 			return a.measure(func(model setup.Embedder, progress func(string, int, int)) (_ figures, err error) {
 				c.Embedder, c.Related, c.Progress = model, relatedWords, progress
 				if save != "" {
@@ -92,7 +103,9 @@ conversation at a time and measures on it the set that is best on the others. JS
 	f.StringSliceVar(&sets, "weights", []string{"transcript"}, "sets of weights, by name or as JSON files")
 	f.BoolVar(&ablate, "ablate", false, "compare with the weights without one signal at a time")
 	f.BoolVar(&folds, "folds", false, "choose among the weights on all conversations but one, and measure on that one")
+	f.StringSliceVar(&reranks, "rerank", nil, "compare with this rerank: features, light, none, or a reranker; repeatable")
 	cmd.MarkFlagsMutuallyExclusive("ablate", "folds")
+	cmd.MarkFlagsMutuallyExclusive("ablate", "rerank")
 	complete(cmd, "weights", []string{"memory", "transcript"})
 	return cmd
 }
@@ -115,6 +128,24 @@ func (a *app) benchWeights(names []string) (sets []bench.WeightSet, err error) {
 		sets = append(sets, set)
 	}
 	return sets, nil
+}
+
+// benchReranks gives the ways to rerank that --rerank names, and the model that one of them may name.
+func (a *app) benchReranks(names []string) (ways []bench.NamedRerank, model reranker, err error) {
+	for _, name := range names {
+		way := bench.NamedRerank{Name: name, Rerank: recall.Rerank(name)}
+		if !slices.Contains(rerankWords, way.Rerank) {
+			if model.Reranker != nil {
+				return nil, model, errors.Join(usage("rerank %q beside %s; allowed: one reranker", name, model.Model()), model.Close())
+			}
+			if model, err = a.openReranker(name); err != nil {
+				return nil, model, err
+			}
+			way = bench.NamedRerank{Name: model.Model(), Rerank: recall.ModelRerank}
+		}
+		ways = append(ways, way)
+	}
+	return ways, model, nil
 }
 
 // runBenchLocomo runs the bench that the sets of weights call for.

@@ -31,6 +31,7 @@ type config struct {
 	Turns        setup.Turns        `toml:"turns"`
 	LLM          llmConfig          `toml:"llm"`
 	Embedding    embeddingConfig    `toml:"embedding"`
+	Reranker     rerankerConfig     `toml:"reranker"`
 	Models       modelsConfig       `toml:"models"`
 	Database     databaseConfig     `toml:"database"`
 

@@ -16,12 +16,12 @@ func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "What holds for conversations, memories drawn from talk, models and the database",
-		Long: `Config shows what holds for conversations, how memories are drawn from talk and recalled before a turn, which language model and which server of vectors there is, and how much memory the database has. A value is the default, or that of the
+		Long: `Config shows what holds for conversations, how memories are drawn from talk and recalled before a turn, which language model, which server of vectors and which reranker there is, and how much memory the database has. A value is the default, or that of the
 configuration file, or that of an environment variable, which wins: MEMCTL_ and the key in capitals, such as MEMCTL_LEAF_CHUNK_TOKENS, or
-MEMCTL_LLM_MODEL for a key of the table [llm]; the tables [rolling], [extraction], [admission], [turns], [embedding] and [models] have their names there as well.
+MEMCTL_LLM_MODEL for a key of the table [llm]; the tables [rolling], [extraction], [admission], [turns], [embedding], [reranker] and [models] have their names there as well.
 
 The file is --config, else MEMCTL_CONFIG, else mallard/config.toml in your configuration folder. It is TOML, with the tables
-[conversation], [rolling], [extraction], [admission], [turns], [llm], [embedding], [models] and [database], and your own [presets.NAME] for memctl context. A key that is not known is an error.`,
+[conversation], [rolling], [extraction], [admission], [turns], [llm], [embedding], [reranker], [models] and [database], and your own [presets.NAME] for memctl context. A key that is not known is an error.`,
 		Example: `  memctl config show
   MEMCTL_LLM_PROVIDER=openai memctl config show --json
   MEMCTL_EMBEDDING_PROVIDER=ollama MEMCTL_EMBEDDING_MODEL=nomic-embed-text memctl config show`,
@@ -47,7 +47,7 @@ when a value is not allowed. No key of a provider is shown.`,
 			resolved, err := c.resolved()
 			_, _, err2 := c.LLM.open()
 			_, err3 := c.Embedding.open()
-			if err := errors.Join(err, err2, err3); err != nil {
+			if err := errors.Join(err, err2, err3, c.Reranker.check()); err != nil {
 				return err
 			}
 			values := resolved.values()
@@ -103,7 +103,7 @@ func (a *app) printConfig(file string, values []configValue) {
 		default:
 			value = fmt.Sprint(x)
 		}
-		if v.Key == "llm.key_env" && v.Value != nil && os.Getenv(value) == "" {
+		if (v.Key == "llm.key_env" || v.Key == "reranker.key_env") && v.Value != nil && os.Getenv(value) == "" {
 			value += " (not set)"
 		}
 		t.AppendRow([]any{v.Key, line(value, a.width()-60), v.Origin})

@@ -24,7 +24,7 @@ and hashes alone, so that it can be verified and compared. SNAPSHOT is the id of
 		Example: `  memctl context build standup --preset takobot --input "when does the crane come back?"
   memctl context explain standup --preset openboa --budget 4000`,
 	}
-	cmd.AddCommand(newContextBuildCommand(a), newContextExplainCommand(a), newContextVerifyCommand(a), newContextDiffCommand(a), newContextPresetsCommand(a))
+	cmd.AddCommand(newContextBuildCommand(a), newContextExplainCommand(a), newContextVerifyCommand(a), newContextDiffCommand(a), newContextPruneCommand(a), newContextPresetsCommand(a))
 	return cmd
 }
 
@@ -33,6 +33,7 @@ type contextFlags struct {
 	request       build.Request
 	file          string
 	texts, files  []string
+	criteria      []string
 	focus         float64
 	input, prompt string
 }
@@ -50,6 +51,8 @@ func (c *contextFlags) add(a *app, cmd *cobra.Command) {
 	f.StringVar(&r.State, "state", "", "of the agent: what is pending, how its last run ended")
 	f.StringArrayVar(&c.texts, "text", nil, "SECTION=TEXT: what the host says in a section; repeatable")
 	f.StringArrayVar(&c.files, "file", nil, "SECTION=PATH: an excerpt of a file in a section; repeatable")
+	f.StringVar(&r.Outcome.Title, "outcome", "", "what the agent works toward, for the hints of a preset")
+	f.StringArrayVar(&c.criteria, "criterion", nil, "by which that is judged; repeatable")
 	f.Float64Var(&c.focus, "focus", 0.5, "how focused the agent is, 0 to 1")
 	f.StringVar(&r.Query, "query", "", "what is recalled for (default what is said now)")
 	f.StringSliceVar(&r.Scopes, "scope", nil, "recall only memories of these scopes; repeatable")
@@ -79,7 +82,7 @@ func (c *contextFlags) build(a *app, cmd *cobra.Command, args []string) (*build.
 	if cmd.Flags().Changed("focus") {
 		r.Focus = &c.focus
 	}
-	r.Conversation, r.Agent, r.Prompt = args[0], a.agent, c.prompt
+	r.Conversation, r.Agent, r.Prompt, r.Outcome.Criteria = args[0], a.agent, c.prompt, c.criteria
 	r.Texts = map[string]string{}
 	for _, pair := range c.texts {
 		section, text, ok := strings.Cut(pair, "=")
@@ -214,8 +217,8 @@ func newContextExplainCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NAME",
 		Short: "Print what is in a context, what is not, and why",
-		Long: `Explain builds the same context as build and prints it as a table: each message, summary, memory and text that was considered, whether it is shown, why, and what it costs. What
-lies before the oldest message that was looked at is only counted.`,
+		Long: `Explain builds the same context as build and prints it as a table: each message, summary, memory and text that was considered, whether it is shown, why, and what it costs; below,
+of what hints point at, the score, how many pieces of evidence there are, and what counted how much. What lies before the oldest message that was looked at is only counted.`,
 		Example: `  memctl context explain standup --preset openboa --budget 2000 --input "when does the crane come back?"
   memctl context explain standup --preset istota --json`,
 		Args:              cobra.ExactArgs(1),
@@ -235,20 +238,27 @@ lies before the oldest message that was looked at is only counted.`,
 func (a *app) printExplained(b *build.Built) {
 	t := a.table("section", "what", "whose", "shown", "why", "cost", "text")
 	right(t, "cost")
+	var evidence []string
 	for _, it := range b.Items {
 		shown := "no"
 		if it.Kept {
 			shown = "yes"
 		}
 		what := it.Kind
-		if it.Kind == "message" || it.Kind == "summary" || it.Kind == "tool" {
-			what += " " + it.Name
-		} else if it.ID != "" {
+		if it.Kind == "memory" {
 			what += " " + ids.Short(it.ID)
+		} else if it.ID != "" {
+			what += " " + it.Name
+		}
+		if e := it.Evidence; e != nil {
+			evidence = append(evidence, fmt.Sprintf("%s: score %d of %s, confidence %s: %s", what, e.Score, plural(e.Pieces, "piece", "pieces"), e.Confidence, strings.Join(e.Why, ", ")))
 		}
 		t.AppendRow([]any{it.Section, what, it.Role, shown, it.Reason, it.Cost, line(it.Text, a.width()-80)})
 	}
 	t.Render()
+	for _, e := range evidence {
+		a.printf("%s\n", printable(e))
+	}
 	if b.Counts.Earlier > 0 {
 		a.note("%s before these were not looked at.", plural(b.Counts.Earlier, "message", "messages"))
 	}

@@ -50,7 +50,7 @@ Builds that failed are listed with what to do about them.`,
 				}
 				for i := range all {
 					s := &all[i]
-					if s.Status != build.StatusOK || s.Asked.Prompted {
+					if s.Status != build.StatusOK {
 						continue
 					}
 					if s.Verified, err = e.VerifyContext(cmd.Context(), s.ID, a.agent); err != nil {
@@ -97,8 +97,6 @@ func (a *app) printChecked(all []checked) {
 		switch {
 		case s.Status == build.StatusFailed:
 			now = fmt.Sprintf("it failed at %s: %s", s.Stage, s.NextAction)
-		case s.Verified == nil:
-			now = "a prompt chose it, which is not kept"
 		case !s.Verified.Same:
 			now = "changed"
 		}
@@ -232,8 +230,11 @@ func (a *app) printPresets(all []build.Preset) {
 		if selector == "" {
 			selector = "none"
 		}
-		if p.Recall.On {
+		switch {
+		case p.Recall.On:
 			recall = "on"
+		case p.Hints.On:
+			recall = "hints"
 		}
 		if p.Budget.Max > 0 {
 			budget = fmt.Sprint(p.Budget.Max - p.Budget.Reserve)

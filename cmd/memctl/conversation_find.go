@@ -107,7 +107,7 @@ func newConversationDescribeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe ID",
 		Short: "Say what an id names",
-		Long: `Describe tells of a summary, message, file, memory or conversation what it is and where it stands. A summary comes with those below it,
+		Long: `Describe tells of a summary, message, file, memory, note or conversation what it is and where it stands. A summary comes with those below it,
 and with what expanding each of them costs.`,
 		Example: `  memctl conversation describe 7h4k2m9q
   memctl conversation describe sum_0c1d7h4k2m9q --cap 8000 --json`,

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mallardmem/mallard/embed/fused"
 	remote "github.com/mallardmem/mallard/embed/http"
 	"github.com/mallardmem/mallard/embed/ort"
 	"github.com/mallardmem/mallard/embed/static"
@@ -61,8 +64,11 @@ func (a *app) openEmbedder() (embedder, error) {
 }
 
 // openModel opens a model of this machine: static, none, a folder, a graph in one (FOLDER/model_quantized.onnx), a table file, or such a path under
-// modelsFolder.
+// modelsFolder; or two of them with + in between, as one, unless a file has that name.
 func openModel(name string) (embedder, error) {
+	if first, second, two := strings.Cut(name, "+"); two && !exists(name) && !exists(filepath.Join(modelsFolder(), name)) {
+		return openFused(first, second)
+	}
 	switch name {
 	case "none":
 		return embedder{}, nil
@@ -77,7 +83,7 @@ func openModel(name string) (embedder, error) {
 	}
 	switch {
 	case err != nil:
-		return embedder{}, usage("model %q; allowed: static, none, remote, a folder or .table file, or the name of a folder under $MEMCTL_MODELS (see `memctl model list`)", name)
+		return embedder{}, usage("model %q; allowed: static, none, remote, a folder or .table file, the name of a folder under $MEMCTL_MODELS (see `memctl model list`), or two of them with + in between", name)
 	case info.IsDir(), strings.HasSuffix(path, ".onnx"):
 		return openFolder(path)
 	case strings.HasSuffix(path, ".table"):
@@ -88,6 +94,26 @@ func openModel(name string) (embedder, error) {
 		return embedder{Embedder: m}, nil
 	}
 	return embedder{}, usage("model %s is neither a folder nor an .onnx file in one, nor a .table file", path)
+}
+
+// openFused opens two models as one. What the slower of them runs on is what it tells.
+func openFused(first, second string) (embedder, error) {
+	a, err := openModel(first)
+	if err != nil {
+		return embedder{}, err
+	}
+	b, err := openModel(second)
+	if err == nil && (a.Embedder == nil || b.Embedder == nil) {
+		err = usage("model %s+%s; allowed: two models, of which none is none", first, second)
+	}
+	if err != nil {
+		return embedder{}, errors.Join(err, a.Close())
+	}
+	both, err := fused.New(a.Embedder, b.Embedder, fused.Options{})
+	if err != nil {
+		return embedder{}, errors.Join(usageError{err}, a.Close(), b.Close())
+	}
+	return embedder{both, cmp.Or(b.runtime, a.runtime)}, nil
 }
 
 // openFolder opens a sentence-transformer folder with what graphRuntime finds. The vectors are the same.

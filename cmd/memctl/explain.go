@@ -28,7 +28,7 @@ func (a *app) printExplanation(r *recall.Result) {
 		for _, s := range sentences(h.Signals, h.Explanation) {
 			a.printf("%s", a.sentence(s))
 		}
-		a.printf("%s", bars(h.Explanation.Shares, a.explained()))
+		a.printf("%s", allBars(h.Explanation, a.explained()))
 		a.printf("%s", a.sentence(stages(h.Signals)))
 	}
 	if len(r.Trace.Drops) > 0 {
@@ -209,7 +209,18 @@ func said(n recall.Neighbour, brings string) string {
 // signalNames are what people call the signals.
 var signalNames = map[string]string{
 	"vector": "meaning", "lexical": "words", "date": "date", "speaker": "speaker", "reply": "answers", "answered": "answered", "tells": "tells", "wish": "a wish",
-	"question": "asks", "relation": "related", "verbatim": "verbatim", "fresh": "fresh", "cap": "bounds",
+	"question": "asks", "relation": "related", "verbatim": "verbatim", "fresh": "fresh", "cap": "bounds", "fused": "fused",
+	"feature_cosine": "cosine", "feature_lexical": "BM25", "feature_coverage": "coverage", "feature_proximity": "nearness", "feature_phrase": "phrase", "feature_name": "names",
+	"feature_date": "date", "feature_neighbour": "beside", "feature_session": "session",
+}
+
+// allBars draws what the signals brought, and below it what the features made of that, where they reranked.
+func allBars(x *recall.Explanation, width int) string {
+	s := bars(x.Shares, width)
+	if x.Features != nil {
+		s += "   Reranked by features, of which the fused score is one:\n" + bars(x.Features, width)
+	}
+	return s
 }
 
 // bars draws one bar for each signal that counted: full blocks for what it brought, light ones for what more it could have.
@@ -260,7 +271,7 @@ func stages(c recall.Candidate) string {
 	for _, s := range []struct {
 		name  string
 		after float64
-	}{{"light rerank", c.Reranked}, {"recency", c.Recency}, {"importance", c.Importance}, {"trust", c.Trusted}, {"length", c.LengthNorm}, {"age, tier and use", c.Decayed}} {
+	}{{"rerank", c.Reranked}, {"recency", c.Recency}, {"importance", c.Importance}, {"trust", c.Trusted}, {"length", c.LengthNorm}, {"age, tier and use", c.Decayed}} {
 		if math.Abs(s.after-before) > 0.0005 && before > 0 {
 			parts = append(parts, fmt.Sprintf("%s ×%.2f", s.name, s.after/before))
 		}
@@ -304,7 +315,7 @@ func (a *app) printWhyNot(r *recall.Result) {
 	for _, s := range sentences(*w.Candidate, &x) {
 		a.printf("%s", a.sentence(s))
 	}
-	a.printf("%s", bars(w.Explanation.Shares, a.explained()))
+	a.printf("%s", allBars(w.Explanation, a.explained()))
 	if w.Stage != "chance" && w.Stage != "min_score" && w.Stage != "expired" && w.Stage != "rerank_window" { // there it ended
 		a.printf("%s", a.sentence(stages(*w.Candidate)))
 	}

@@ -64,7 +64,7 @@ var house = []struct{ of, may string }{
 	{"engine/compact", "sql " + ground + " engine/text/extract engine/text/standin engine/index engine/payload engine/scope engine/conversation engine/prompts engine/chain engine/checkpoint"},
 	{"engine/extract", "sql " + ground + " engine/text/capture engine/index engine/memory engine/scope engine/conversation engine/prompts"},
 	{"engine/lineage", "sql " + ground + " engine/index engine/memory engine/scope engine/conversation engine/compact"},
-	{"engine/turn", "sql " + ground + " engine/text/capture engine/index engine/memory engine/recall engine/extract engine/conversation"},
+	{"engine/turn", "sql " + ground + " engine/text/capture engine/index engine/scope engine/memory engine/recall engine/extract engine/conversation"},
 	{"engine/assemble", "engine/internal/resident sql " + ground + " engine/index engine/recall engine/conversation engine/compact engine/prompts"},
 	{"engine/build", "sql " + ground + " engine/index engine/memory engine/scope engine/recall engine/conversation engine/checkpoint engine/assemble engine/prompts"},
 	{"engine/lookup", "engine/internal/resident sql " + ground + " engine/text/standin engine/index engine/memory engine/note engine/scope engine/recall engine/conversation engine/compact engine/assemble engine/prompts"},

@@ -12,11 +12,11 @@ import (
 func newIndexCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "index",
-		Short:   "Make the index anew",
+		Short:   "Make the index anew, or what is missing of it",
 		Long:    `Index looks after what recall searches: words and vectors. Both can always be made anew from the rows.`,
 		Example: `  memctl index rebuild`,
 	}
-	cmd.AddCommand(newIndexRebuildCommand(a))
+	cmd.AddCommand(newIndexRebuildCommand(a), newIndexEmbedCommand(a))
 	return cmd
 }
 
@@ -65,4 +65,33 @@ memories forgotten before it were found by; the file gets smaller when it is shr
 	cmd.Flags().Var(dateOf(&r.DropRetiredBefore), "drop-retired-before", "give up what memories were known to be only until then, for its space")
 	cmd.Flags().BoolVar(&o.ReplaceModel, "replace-model", false, "take the model that --model names, and make all vectors anew")
 	return cmd
+}
+
+func newIndexEmbedCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "embed",
+		Short: "Make missing vectors, and nothing else",
+		Long: `Embed gives a vector of the file's model to whatever has none: what was written without the model, or while it was down. Words are not looked at.
+It can be interrupted, and the next call goes on. Those of models beside the file's own are made by memctl model add.`,
+		Example: `  memctl index embed
+  memctl index embed --model all-MiniLM-L6-v2 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), canWrite|canEmbed, func(e *engine.Engine) error {
+				made, err := e.EmbedMissing(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.answer(made, func() { a.printEmbedded(made) })
+			})
+		},
+	}
+}
+
+// printEmbedded says how many vectors were made.
+func (a *app) printEmbedded(made index.Embedded) {
+	a.printf("%s made.\n", plural(made.Vectors, "vector", "vectors"))
+	if made.PastVectors > 0 {
+		a.printf("%s of the past made.\n", plural(made.PastVectors, "vector", "vectors"))
+	}
 }

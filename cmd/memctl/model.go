@@ -15,21 +15,28 @@ import (
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/embed/wordpiece"
 	"github.com/mallardmem/mallard/engine"
-	"github.com/mallardmem/mallard/engine/upkeep"
+	"github.com/mallardmem/mallard/engine/index"
 )
 
 func newModelCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
-		Short: "List and make embedding models",
+		Short: "List, make and change embedding models",
 		Long: `A model turns text into the vectors that recall compares. The built-in one, static, needs nothing. Any sentence-transformer
 folder with an ONNX graph can take its place: through ONNX Runtime where its library is found (MEMCTL_ORT names one, or none), else
 through hugot, which needs nothing but is some forty times slower. A server can do it as well: the table [embedding] of the configuration
-names one (--model remote).`,
-		Example: `  memctl model list`,
+names one (--model remote).
+
+A file may have the vectors of several models, side by side. Recall goes by one of them; another is added while that goes on, compared on questions, and then
+used, from one moment to the next. A name such as static+all-MiniLM-L6-v2 is both models as one: the cosine is the mean of theirs.`,
+		Example: `  memctl model list
+  memctl model add all-MiniLM-L6-v2
+  memctl model compare static all-MiniLM-L6-v2 --questions questions.jsonl
+  memctl model use all-MiniLM-L6-v2`,
 	}
 	cmd.AddCommand(newModelListCommand(a), newModelDistillCommand(a))
 	cmd.AddCommand(newModelKnownCommand(a), newModelPullCommand(a), newModelDoctorCommand(a))
+	cmd.AddCommand(newModelAddCommand(a), newModelUseCommand(a), newModelDropCommand(a), newModelCoverageCommand(a), newModelCompareCommand(a))
 	return cmd
 }
 
@@ -46,7 +53,7 @@ func newModelListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List the models there are, and the file's",
 		Long: `List shows what --model accepts: the built-in model, and the folders and tables under $MEMCTL_MODELS; what runs a folder's
-graph here; and which model the file's vectors are from.`,
+graph here; and the models that the file has vectors of, with how many: the one that recall goes by, and those beside it.`,
 		Example: `  memctl model list`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,25 +62,30 @@ graph here; and which model the file's vectors are from.`,
 				return err
 			}
 			models = append([]modelEntry{{Name: "static", Kind: "built in"}}, models...)
-			var stats upkeep.Stats
-			err = a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				s, err := e.Stats(cmd.Context())
-				if s != nil {
-					stats = *s
+			var chosen index.ModelState
+			var states []index.ModelState
+			err = a.with(cmd.Context(), 0, func(e *engine.Engine) (err error) {
+				states, err = e.Models(cmd.Context())
+				if len(states) > 0 && states[0].Chosen {
+					chosen = states[0]
 				}
 				return err
 			})
 			if err != nil && !errors.Is(err, engine.ErrNotFound) { // without a file there are models all the same
 				return err
 			}
-			document := map[string]any{"models": models, "file": map[string]any{"model": stats.Model, "dims": stats.Dims}}
+			document := map[string]any{"models": models, "file": map[string]any{"model": chosen.Model, "dims": chosen.Dims, "models": orEmpty(states)}}
 			return a.answer(document, func() {
 				t := a.table("model", "kind", "runtime", "path")
 				for _, m := range models {
 					t.AppendRow([]any{m.Name, m.Kind, m.Runtime, m.Path})
 				}
 				t.Render()
-				a.printf("\nThe built-in model is %s. The file's vectors are from: %s.\n", static.New().Model(), cmp.Or(stats.Model, "none yet"))
+				a.printf("\nThe built-in model is %s. The file's vectors are from: %s.\n", static.New().Model(), cmp.Or(chosen.Model, "none yet"))
+				if len(states) > 1 {
+					a.printf("\n")
+					a.printModels(states)
+				}
 			})
 		},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,9 @@ signals, what was dropped where, and how long each stage took.
 --lift session shows one hit for each session of the messages found, --lift summary the summaries above them.
 --prompt prints one escaped block for a model's prompt instead, without what is hardly likely to be right.
 --where, --role and --speaker say whose metadata, and which messages.
---rerank has a cross-encoder look at the best hits once more: its folder, or its name under $MEMCTL_MODELS. With light the plain cosine does, with none nobody.
+--rerank says who looks at the best hits once more. features: how the words of the question stand in each text, its names and date, and what stands around it, by the
+weights feature_…; light: the plain cosine; none: nobody. Or a cross-encoder: its folder, its name under $MEMCTL_MODELS, onnx:FOLDER or hugot:FOLDER for what is to
+run it, onnx or hugot alone for the folder of the configuration, and remote for the server of the configuration. Where [reranker] is configured, that is asked by default.
 --weights is the name of a set (memctl weights list) or a JSON file; what the file leaves out is as in the default set.`,
 		Example: `  memctl recall "what is Ines allergic to?" --scope user:ines
   memctl recall "what broke in the gale" --kind message --conversation standup --explain
@@ -42,6 +45,7 @@ signals, what was dropped where, and how long each stage took.
   memctl recall "release day" --min-confidence 0.2
   memctl recall "release day" --as-of 2026-05-01
   memctl recall "where did the crane stand" --kind message --lift summary
+  memctl recall "release day" --rerank features --explain
   memctl recall "release day" --rerank models/ms-marco-MiniLM-L-6-v2
   memctl recall "release day" --prompt --limit 5`,
 		Args: cobra.MinimumNArgs(1),
@@ -63,12 +67,19 @@ signals, what was dropped where, and how long each stage took.
 				how = 0
 			}
 			var o engine.Options
-			switch rerank {
-			case "":
-			case string(recall.LightRerank), string(recall.NoRerank):
+			switch {
+			case rerank == "":
+				c, err := loadConfig(a.config)
+				if err != nil {
+					return err
+				}
+				if c.Reranker.named() {
+					how, q.Rerank = how|canRerank, recall.ModelRerank
+				}
+			case slices.Contains(rerankWords, recall.Rerank(rerank)):
 				q.Rerank = recall.Rerank(rerank)
 			default:
-				model, err := openReranker(rerank)
+				model, err := a.openReranker(rerank)
 				if err != nil {
 					return err
 				}
@@ -118,7 +129,7 @@ signals, what was dropped where, and how long each stage took.
 	f.StringVar((*string)(&q.Mode), "mode", "", "hybrid (default with a model), vector or lexical")
 	f.StringVar((*string)(&q.Level), "level", string(memory.Abstract), "how much of each text: l0, l1 or full")
 	f.StringVar(&weights, "weights", "", "a set of weights, by name or as a JSON file")
-	f.StringVar(&rerank, "rerank", "", "who looks at the best once more: the folder or name of a cross-encoder, light or none (default as the weights say)")
+	f.StringVar(&rerank, "rerank", "", "who looks at the best once more: features, light, none, onnx, hugot, remote, or the folder or name of a cross-encoder (default as configured, else as the weights say)")
 	f.BoolVar(&q.Expand, "expand", false, "look for synonyms too")
 	f.BoolVar(&q.Adaptive, "adaptive", false, "skip the recall when the text asks for nothing, such as a greeting")
 	f.StringVar((*string)(&q.Lift), "lift", "", "show messages as what is above them: session or summary")
@@ -138,6 +149,7 @@ signals, what was dropped where, and how long each stage took.
 	complete(cmd, "layer", memory.Layers())
 	complete(cmd, "role", kinds.Roles())
 	complete(cmd, "mode", recall.Modes())
+	complete(cmd, "rerank", rerankWords)
 	complete(cmd, "level", memory.Levels())
 	complete(cmd, "lift", recall.Lifts())
 	a.completeFlag(cmd, "weights", a.weightSets)

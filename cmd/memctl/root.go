@@ -44,7 +44,7 @@ Dates are 2026-05-01 (midnight UTC) or RFC 3339. The exit code is 0, 1 when the 
 	f.StringVar(&a.config, "config", os.Getenv("MEMCTL_CONFIG"), "the configuration file (default $MEMCTL_CONFIG, else mallard/config.toml in your configuration folder)")
 	f.BoolVar(&a.json, "json", false, "print one JSON document, errors too")
 	f.StringVar(&a.agent, "agent", "", "act for this agent, within the scopes it may use")
-	f.StringVar(&a.model, "model", os.Getenv("MEMCTL_MODEL"), "embedding model: static, none, remote (the server that the configuration names), a folder or .table file, or a folder's name under $MEMCTL_MODELS (default remote where one is configured, else static)")
+	f.StringVar(&a.model, "model", os.Getenv("MEMCTL_MODEL"), "embedding model: static, none, remote (the server that the configuration names), a folder or .table file, or a folder's name under $MEMCTL_MODELS; or two of them as one, such as static+NAME (default remote where one is configured, else static)")
 	f.StringVar(&a.lexical, "lexical", envOr("MEMCTL_LEXICAL", string(setup.PostingsBackend)), "where words are looked up: postings, or fts (see memctl lexical)")
 	f.StringVar(&a.language, "language", "", "language of the words in a file that is made, which it keeps (default english)")
 	f.DurationVar(&a.wait, "wait", waitByDefault, "how long to wait for a file that another process has; 0: not")

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/ids"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/lookup"
+	"github.com/mallardmem/mallard/engine/share"
 )
 
 func newSearchCommand(a *app) *cobra.Command {
@@ -46,18 +46,18 @@ or all. --kind note searches the Markdown files that memctl notes reads.`,
 			if tally != "" || r.Match == lookup.ExactMatch || r.Match == lookup.RecentMatch {
 				how = 0
 			}
-			return a.with(cmd.Context(), how, func(e *engine.Engine) error {
+			return a.asking(cmd.Context(), how, func(file *share.Reader) error {
 				if tally != "" {
 					if r.Text != "" || r.Match != "" {
 						return usage("tally counts messages; given beside it: what to look for")
 					}
-					all, err := e.Tally(cmd.Context(), lookup.TallyRequest{Said: r.Said, By: lookup.TallyBy(tally)})
+					all, err := share.Tally.Do(cmd.Context(), file, lookup.TallyRequest{Said: r.Said, By: lookup.TallyBy(tally)})
 					if err != nil {
 						return err
 					}
 					return a.answer(orEmpty(all), func() { a.printTally(all, tally) })
 				}
-				x, err := e.Search(cmd.Context(), r)
+				x, err := share.Search.Do(cmd.Context(), file, r)
 				if err != nil {
 					return err
 				}
@@ -158,8 +158,8 @@ The view report.gaps has all of an hour or more.`,
 			if r.Agent = a.agent; len(args) == 1 {
 				r.Conversation = args[0]
 			}
-			return a.with(cmd.Context(), 0, func(e *engine.Engine) error {
-				all, err := e.Gaps(cmd.Context(), r)
+			return a.asking(cmd.Context(), 0, func(file *share.Reader) error {
+				all, err := share.Gaps.Do(cmd.Context(), file, r)
 				if err != nil {
 					return err
 				}

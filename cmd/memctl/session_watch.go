@@ -64,7 +64,7 @@ grep of the same user are answered through it. Stop it whenever you like: the ne
 				a.printSessionFile(f)
 			}
 			r.Ready = func() { a.note("Following; interrupt to stop.") }
-			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore|holds, func(e *engine.Engine) error {
+			return a.with(cmd.Context(), canWrite|canEmbed|canCreate|canExplore|canRerank|holds, func(e *engine.Engine) error {
 				defer a.share(e)()
 				return session.Watch(cmd.Context(), e, r)
 			})

@@ -89,6 +89,8 @@ func TestThroughHolder(t *testing.T) {
 		{"recall", "crane", "--limit", "5000"}, {"recall", "surgeon", now, "--mode", "lexical", "--level", "full"},
 		{"list"}, {"list", "--scope", "user:ines"}, {"list", "--agent", "scout"}, {"list", "--since", "2030-01-01"}, {"list", "--limit", "1", "--offset", "1"},
 		{"get", id}, {"get", id[len(id)-8:]}, {"get", "nosuch1"}, {"get", id, "--agent", "other"}, {"history", id}, {"history", id, "--agent", "other"}, {"list", "--known-at", "2020-01-01"},
+		{"search", "crane"}, {"search", "crane", "--model", "none"}, {"search", "crane", "--match", "semantic", "--model", "none"}, {"search", "--match", "exact", "berth four", "--agent", "scout"},
+		{"search", "--recent", "--limit", "1"}, {"search", "--tally", "speaker"}, {"search", "--match", "nosuch", "x"}, {"gaps"}, {"gaps", "nosuch"}, {"gaps", "--limit", "5000"},
 		{"conversation", "grep", "crane"}, {"conversation", "grep", "--regex", "cr[a-n]+e", "standup"}, {"conversation", "grep", "crane", "nosuch"},
 		{"conversation", "grep", "crane", "--agent", "scout"}, {"stats"}, {"stats", "--agent", "scout"}, {"scopes", "show"},
 		{"sql", "select * from report.memories order by id"}, {"sql", "select current_database(), count(*) as n from messages"},

@@ -28,6 +28,8 @@ type Request struct {
 	// word that the context has changes nothing; of a long one the first thousand words count.
 	PromptAware bool
 	Prompt      string
+	// Chosen has exactly these items of the context shown before the fresh tail, by their positions: as they were chosen once. Default nil: Assemble chooses.
+	Chosen []int
 	// TailCount and TailTokens are the fresh tail's, in place of the options' FreshTailCount and FreshTailMaxTokens, with the same
 	// -1. Default 0: the options'.
 	TailCount, TailTokens int

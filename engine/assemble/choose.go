@@ -3,6 +3,7 @@ package assemble
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/window"
@@ -10,6 +11,9 @@ import (
 
 // choose settles which contenders are shown.
 func (a *assembly) choose() {
+	if chosen := a.request.Chosen; chosen != nil {
+		a.contenders = slices.DeleteFunc(a.contenders, func(c *contender) bool { return c.Position < a.tailAt && !slices.Contains(chosen, c.Position) })
+	}
 	scores := make([]float64, len(a.contenders))
 	relevant := false
 	tail := len(a.contenders)

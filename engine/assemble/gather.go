@@ -39,17 +39,17 @@ func (a *assembly) find(ctx context.Context, c *duck.Conn) (known bool, err erro
 		return false, fmt.Errorf("%w: conversation %s: %w", fault.ErrCorrupt, a.conversation.ID, err)
 	}
 	t := &a.totals
-	_, err = c.One(ctx, "assemble_totals", []any{&t.items, &t.summaries, &t.tokens, &t.first, &t.last}, a.own(), a.until())
+	_, err = c.OneFixed(ctx, "assemble_totals", []any{&t.items, &t.summaries, &t.tokens, &t.first, &t.last}, a.own(), a.until())
 	a.live = a.request.Live != nil && t.summaries == 0 && (t.items == 0 || t.items < len(a.request.Live))
 	return !a.live, err
 }
 
 func (a *assembly) own() sql.NamedArg { return sql.Named("conversation_id", a.conversation.ID) }
 
-// until is the last position that takes part.
+// until is the last position that takes part: none where all do.
 func (a *assembly) until() sql.NamedArg {
-	if a.request.Until > 0 {
-		return sql.Named("until", int32(min(a.request.Until, math.MaxInt32)))
+	if a.request.Until > 0 && a.request.Until < a.conversation.NextSeq-1 {
+		return sql.Named("until", int32(a.request.Until))
 	}
 	return sql.Named("until", int32(math.MaxInt32))
 }
@@ -111,15 +111,16 @@ func (a *assembly) newest(ctx context.Context, c *duck.Conn) ([]*contender, erro
 }
 
 // stretch reads the items from one position to another, without what they say.
-func (a *assembly) stretch(ctx context.Context, c *duck.Conn, from, to int) ([]*contender, error) {
-	return contenders(ctx, c, "assemble_items", a.own(), sql.Named("from", int32(from)), sql.Named("to", int32(to)))
+func (a *assembly) stretch(ctx context.Context, c *duck.Conn, from, to int) (all []*contender, err error) {
+	low, high := duck.Outward(from, to, a.conversation.NextSeq-1)
+	err = c.EachFixed(ctx, "assemble_items", func(rows *sql.Rows) error { return scanContender(rows, &all) }, a.own(), sql.Named("from", low), sql.Named("to", high))
+	all = slices.DeleteFunc(all, func(s *contender) bool { return s.Position < from || s.Position > to })
+	return inOrder(all), err
 }
 
-// contenders reads items by a named query, and puts them in order.
-func contenders(ctx context.Context, c *duck.Conn, query string, args ...any) (all []*contender, err error) {
-	err = c.Each(ctx, query, func(rows *sql.Rows) error { return scanContender(rows, &all) }, args...)
+func inOrder(all []*contender) []*contender {
 	slices.SortFunc(all, func(x, y *contender) int { return x.Position - y.Position })
-	return all, err
+	return all
 }
 
 func scanContender(rows *sql.Rows, all *[]*contender) error {
@@ -155,6 +156,9 @@ const mostPromptWords = 1000
 
 // relevant reads what answers the prompt best.
 func (a *assembly) relevant(ctx context.Context, c *duck.Conn) error {
+	if a.request.Chosen != nil {
+		return a.recorded(ctx, c)
+	}
 	if !a.request.PromptAware || a.totals.tokens <= a.request.Budget {
 		return nil
 	}
@@ -184,6 +188,17 @@ func (a *assembly) relevant(ctx context.Context, c *duck.Conn) error {
 		a.contenders[i].Score = scores[a.contenders[i].Position]
 	}
 	return nil
+}
+
+// recorded reads what was chosen once; choose leaves out what else there is before the fresh tail.
+func (a *assembly) recorded(ctx context.Context, c *duck.Conn) error {
+	var missing []int32
+	for _, position := range a.request.Chosen {
+		if position < a.low && position > 0 {
+			missing = append(missing, int32(position))
+		}
+	}
+	return a.loadAt(ctx, c, missing)
 }
 
 // scores are those of the items that answer best, by their positions: as the resident index finds them, or the file.
@@ -262,8 +277,27 @@ func (a *assembly) depths(ctx context.Context, c *duck.Conn) error {
 	if summaries == a.totals.summaries {
 		return nil
 	}
-	_, err := c.One(ctx, "assemble_depths", []any{&a.depth, &a.condensed}, a.own(), a.until())
-	return err
+	a.depth, a.condensed = 0, 0
+	depths := map[string]int{}
+	err := c.EachFixed(ctx, "assemble_condensed", func(rows *sql.Rows) error {
+		var id string
+		var depth int
+		err := rows.Scan(&id, &depth)
+		depths[id] = depth
+		return err
+	}, a.own())
+	if err != nil || len(depths) == 0 {
+		return err
+	}
+	return c.EachFixed(ctx, "assemble_refs", func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		if depth := depths[id]; depth > 0 {
+			a.depth = max(a.depth, depth)
+			a.condensed++
+		}
+		return err
+	}, a.own(), a.until())
 }
 
 // loadAt makes the items at some positions contenders.
@@ -272,9 +306,10 @@ func (a *assembly) loadAt(ctx context.Context, c *duck.Conn, positions []int32) 
 	if len(positions) == 0 {
 		return nil
 	}
-	items, err := contenders(ctx, c, "assemble_items_at", a.own(), sql.Named("positions", positions))
+	var items []*contender
+	err := c.Each(ctx, "assemble_items_at", func(rows *sql.Rows) error { return scanContender(rows, &items) }, a.own(), sql.Named("positions", positions))
 	if err != nil {
 		return err
 	}
-	return a.load(ctx, c, items)
+	return a.load(ctx, c, inOrder(items))
 }

@@ -48,13 +48,14 @@ func (a *assembly) loadMessages(ctx context.Context, c *duck.Conn, items []*cont
 		return nil
 	}
 	from, to := positions[0], positions[len(positions)-1]
-	messages, parts := "assemble_messages", "assemble_parts"
-	args := []any{a.own(), sql.Named("from", from), sql.Named("to", to)}
-	if scattered := int(to-from) > 2*len(positions)+100; scattered {
-		messages, parts = "assemble_messages_at", "assemble_parts_at"
-		args = append(args, sql.Named("positions", positions))
+	messages, parts, each := "assemble_messages_at", "assemble_parts_at", c.Each
+	args := []any{a.own(), sql.Named("from", from), sql.Named("to", to), sql.Named("positions", positions)}
+	if together := int(to-from) <= 2*len(positions)+100; together {
+		messages, parts, each = "assemble_messages", "assemble_parts", c.EachFixed
+		from, to = duck.Outward(int(from), int(to), a.conversation.NextSeq-1)
+		args = []any{a.own(), sql.Named("from", from), sql.Named("to", to)}
 	}
-	err := c.Each(ctx, messages, func(rows *sql.Rows) error {
+	err := each(ctx, messages, func(rows *sql.Rows) error {
 		m := &conversation.Message{ConversationID: a.conversation.ID}
 		var withheld, fallback sql.NullBool
 		err := rows.Scan(&m.ID, &m.Seq, &m.Role, duck.TextOf(&m.Speaker), &m.Text, duck.TextOf(&m.Caption), &m.SaidAt, &withheld, &fallback)
@@ -67,13 +68,13 @@ func (a *assembly) loadMessages(ctx context.Context, c *duck.Conn, items []*cont
 	if err != nil {
 		return err
 	}
-	return loadBlocks(ctx, c, at, parts, args)
+	return loadBlocks(ctx, each, at, parts, args)
 }
 
 // loadBlocks reads the blocks of messages by a named query, and notes which calls and results they are.
-func loadBlocks(ctx context.Context, c *duck.Conn, at map[int]*contender, query string, args []any) error {
+func loadBlocks(ctx context.Context, each func(context.Context, string, func(*sql.Rows) error, ...any) error, at map[int]*contender, query string, args []any) error {
 	ordinals := map[int][]int{} // by seq, of the blocks read so far
-	err := c.Each(ctx, query, func(rows *sql.Rows) error {
+	err := each(ctx, query, func(rows *sql.Rows) error {
 		var seq, ordinal int
 		var b conversation.Block
 		err := rows.Scan(&seq, &ordinal, &b.Type, duck.TextOf(&b.Text), duck.TextOf(&b.CallID), duck.TextOf(&b.Tool), duck.TextOf(&b.Input), duck.TextOf(&b.Output), &b.IsError,
@@ -116,7 +117,7 @@ func (a *assembly) loadSummaries(ctx context.Context, c *duck.Conn, items []*con
 		return nil
 	}
 	var deep []string
-	err := c.Each(ctx, "assemble_summaries", func(rows *sql.Rows) error {
+	err := c.EachFixed(ctx, "assemble_summaries", func(rows *sql.Rows) error {
 		s := &compact.Summary{ConversationID: a.conversation.ID}
 		err := rows.Scan(&s.ID, &s.Kind, &s.Depth, &s.Text, &s.Tokens, &s.FirstSeq, &s.LastSeq, &s.EarliestAt, &s.LatestAt, &s.Messages, &s.SourceTokens,
 			&s.Descendants, &s.DescendantTokens)
@@ -151,7 +152,7 @@ func (a *assembly) loadSources(ctx context.Context, c *duck.Conn, ids []string, 
 		return nil
 	}
 	ordinals := map[string]int{}
-	err := c.Each(ctx, "assemble_sources", func(rows *sql.Rows) error {
+	err := c.EachFixed(ctx, "assemble_sources", func(rows *sql.Rows) error {
 		var id, source string
 		var ordinal int
 		if err := rows.Scan(&id, &ordinal, &source); err != nil {

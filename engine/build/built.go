@@ -43,10 +43,10 @@ type Section struct {
 // Item is something that was considered for a context.
 type Item struct {
 	Section string `json:"section"`
-	Kind    string `json:"kind"` // message, tool, summary, memory, excerpt, text, state, focus, status, quote, input or pressure
+	Kind    string `json:"kind"` // message, tool, summary, memory, note, skill, session, excerpt, text, state, focus, status, quote, input or pressure
 	// Name is the same in every copy of the conversation: of a message # and its seq, of a summary the messages that it stands for.
 	Name   string `json:"name"`
-	ID     string `json:"id,omitempty"` // of the message, summary or memory
+	ID     string `json:"id,omitempty"` // of the message, summary, memory or note
 	Seq    int    `json:"seq,omitempty"`
 	Role   string `json:"role,omitempty"`
 	Cost   int    `json:"cost"` // as the budget counts
@@ -54,8 +54,10 @@ type Item struct {
 	Reason string `json:"reason"`         // why it is shown, or is not
 	Text   string `json:"text,omitempty"` // as it is shown
 	Hash   string `json:"hash,omitempty"` // SHA-256 of Text in hexadecimal digits
+	// Evidence is what speaks for a pointer that hints found; nil: it is none, or one of a replay.
+	Evidence *Evidence `json:"evidence,omitempty"`
 
-	passage *[2]int // bytes of a memory's text that are shown, from and to; nil: all of it
+	passage *[2]int // bytes of a text that are shown, from and to: of a memory's, or of a pointer's on one line; nil: all of it
 	chars   int     // of what the host gave, in a replay, which does not know the text
 }
 
@@ -140,7 +142,7 @@ const (
 	Failed  = "failed"
 )
 
-// Recalled is what became of the recall.
+// Recalled is what became of the recall, or of what hints look for.
 type Recalled struct {
 	Status string `json:"status"` // off, query-empty, error or ok
 	Hits   int    `json:"hits"`   // that were found, shown or not

@@ -68,7 +68,7 @@ func TestInputIsNoHistory(t *testing.T) {
 // TestRecallFails: a recall that fails ends nothing; a line says so where the preset wants one.
 func TestRecallFails(t *testing.T) {
 	t.Parallel()
-	e := open(t, engine.Options{Embedder: enginetest.Plotted{N: 4, Vectors: map[string][]float32{"what?": {1}}}})
+	e := open(t, engine.Options{Embedder: enginetest.Plotted{N: 4, Vectors: map[string][]float32{"what?": {1}, "what?\na1": {1}}}})
 	say(t, e, talk("u1 a1")...)
 	enginetest.Remember(t, e, rememberFrom("The gantry crane stands at berth four."))
 	b := built(t, e, build.Request{Preset: "takobot", Input: "what?"})

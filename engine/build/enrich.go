@@ -38,6 +38,9 @@ func (g *building) enrich(ctx context.Context) error {
 	if err := g.recall(ctx); err != nil {
 		return err
 	}
+	if err := g.point(ctx); err != nil {
+		return err
+	}
 	if g.preset.Notices && g.replay == nil {
 		for _, section := range g.preset.Sections {
 			if !slices.Contains([]string{Input, Quote, ToolSection}, section) && !slices.ContainsFunc(g.parts[section], func(it *Item) bool { return it.Kept }) && g.filled(section) {

@@ -230,8 +230,12 @@ func (g *building) dropOldest(section string, over func() bool, reason string) {
 
 // dropHits drops the last hits.
 func (g *building) dropHits(over func() bool) {
-	for _, it := range slices.Backward(g.parts[g.preset.Recall.Section]) {
-		if it.Kept && it.Kind == "memory" && over() {
+	section := g.preset.Recall.Section
+	if g.preset.Hints.On {
+		section = g.preset.Hints.Section
+	}
+	for _, it := range slices.Backward(g.parts[section]) {
+		if it.Kept && it.recalled() && over() {
 			it.Kept, it.Text = false, ""
 			g.dropped(it, DroppedBudget)
 		}

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -70,6 +71,14 @@ func (g *building) load(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// until is the last seq that takes part: none where all do.
+func (g *building) until() sql.NamedArg {
+	if g.built.Until >= g.conversation.NextSeq-1 {
+		return sql.Named("until", int32(math.MaxInt32))
+	}
+	return sql.Named("until", int32(g.built.Until))
 }
 
 // find is where a message stands that is named by its id or its key, 0 where it is not known. What looks like an id of the engine's is never a key.
@@ -168,11 +177,14 @@ func (g *building) enough(seen int) bool {
 
 // between reads messages from one seq to another, in order, without their blocks.
 func (g *building) between(ctx context.Context, c *duck.Conn, from, to int) (messages []*conversation.Message, err error) {
-	err = c.Each(ctx, "build_messages", func(rows *sql.Rows) error {
+	low, high := duck.Outward(from, to, g.conversation.NextSeq-1)
+	err = c.EachFixed(ctx, "build_messages", func(rows *sql.Rows) error {
 		m, _, _, err := conversation.ScanMessage(rows)
-		messages = append(messages, m)
+		if from <= m.Seq && m.Seq <= to {
+			messages = append(messages, m)
+		}
 		return err
-	}, sql.Named("conversation_id", g.conversation.ID), sql.Named("from", int32(from)), sql.Named("to", int32(to)))
+	}, sql.Named("conversation_id", g.conversation.ID), sql.Named("from", low), sql.Named("to", high))
 	slices.SortFunc(messages, func(a, b *conversation.Message) int { return a.Seq - b.Seq })
 	return messages, err
 }
@@ -265,7 +277,7 @@ func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 		if i := slices.IndexFunc(g.replay.Items, func(it SnapshotItem) bool { return it.Kind == "summary" }); i >= 0 {
 			id = g.replay.Items[i].ID
 		}
-	} else if _, err := c.One(ctx, "build_summary", []any{&id}, sql.Named("conversation_id", g.conversation.ID), sql.Named("until", int32(g.built.Until))); err != nil {
+	} else if _, err := c.OneFixed(ctx, "build_summary", []any{&id}, sql.Named("conversation_id", g.conversation.ID), g.until()); err != nil {
 		return err
 	}
 	if strings.HasPrefix(id, ids.Checkpoint) {
@@ -276,7 +288,7 @@ func (g *building) loadSummary(ctx context.Context, c *duck.Conn) error {
 	if id == "" {
 		return g.loadCheckpoint(ctx, c, 0)
 	}
-	found, err := c.One(ctx, "build_summary_of", []any{&id, &text, &first, &last}, sql.Named("id", id))
+	found, err := c.OneFixed(ctx, "build_summary_of", []any{&id, &text, &first, &last}, sql.Named("id", id))
 	if found && err == nil {
 		g.summary = summaryItem(id, assemble.Untrusted("summary", text), first, last)
 	}
@@ -292,8 +304,8 @@ func (g *building) loadCheckpoint(ctx context.Context, c *duck.Conn, from int) e
 		return nil
 	}
 	var id string
-	of := []any{sql.Named("conversation_id", g.conversation.ID), sql.Named("from", int32(from)), sql.Named("until", int32(g.built.Until))}
-	if found, err := c.One(ctx, "build_checkpoint", []any{&id}, of...); !found || err != nil {
+	of := []any{sql.Named("conversation_id", g.conversation.ID), sql.Named("from", int32(from)), g.until()}
+	if found, err := c.OneFixed(ctx, "build_checkpoint", []any{&id}, of...); !found || err != nil {
 		return err
 	}
 	k, err := checkpoint.Before(ctx, c, g.conversation.ID, g.built.Until)
@@ -314,8 +326,18 @@ func (g *building) showCheckpoint(k *checkpoint.Checkpoint) {
 func (g *building) loadUsage(ctx context.Context, c *duck.Conn) error {
 	const near = 200 // messages
 	var text string
-	found, err := c.One(ctx, "build_usage", []any{&text}, sql.Named("conversation_id", g.conversation.ID), sql.Named("from", int32(g.built.Until-near)), sql.Named("to", int32(g.built.Until)))
-	if !found || err != nil {
+	newest := 0
+	from, to := duck.Outward(g.built.Until-near, g.built.Until, g.conversation.NextSeq-1)
+	err := c.EachFixed(ctx, "build_usage", func(rows *sql.Rows) error {
+		var seq int
+		var usage string
+		err := rows.Scan(&seq, &usage)
+		if g.built.Until-near <= seq && seq <= g.built.Until && seq > newest {
+			newest, text = seq, usage
+		}
+		return err
+	}, sql.Named("conversation_id", g.conversation.ID), sql.Named("from", from), sql.Named("to", to))
+	if newest == 0 || err != nil {
 		return err
 	}
 	var u conversation.Usage
@@ -333,6 +355,9 @@ func (g *building) loadContext(ctx context.Context, c *duck.Conn) error {
 		TailCount: p.Window.TailCount, TailTokens: p.Window.TailTokens, Timezone: p.Timezone, Until: g.built.Until}
 	if p.Budget.Of == OfHistory && p.Budget.Max > 0 && p.Budget.Trim == string(window.ContiguousSuffix) {
 		r.Budget = p.Budget.Max - p.Budget.Reserve
+	}
+	if g.replay != nil && g.replay.Asked.Prompted {
+		r.Chosen = g.replay.positions()
 	}
 	a, err := g.builder.assembler.Within(ctx, c, g.conversation, r)
 	if err != nil {

@@ -25,6 +25,7 @@ type Preset struct {
 	Tools     Tools     `toml:"tools" json:"tools"`
 	Labels    Labels    `toml:"labels" json:"labels"`
 	Recall    Recall    `toml:"recall" json:"recall"`
+	Hints     Hints     `toml:"hints" json:"hints,omitzero"`
 	Cap       Cap       `toml:"cap" json:"cap"`
 	Pressure  Pressure  `toml:"pressure" json:"pressure"`
 	// Excerpts are how many characters are shown of a file, by the section that it is for; at least 200 are.
@@ -252,7 +253,7 @@ func (p *Preset) validate() error {
 		}
 	}
 	return cmp.Or(fault.Member("budget.trim", window.Trim(p.Budget.Trim), window.Trims()), fault.Member("budget.oversize", window.Oversize(p.Budget.Oversize), window.Oversizes()),
-		fault.Members("budget.reduce", p.Budget.Reduce, []string{ReduceHistory, ReduceTools, ReduceRecall}), p.validateTogether())
+		fault.Members("budget.reduce", p.Budget.Reduce, []string{ReduceHistory, ReduceTools, ReduceRecall}), p.Hints.validate(&p.Recall), p.validateTogether())
 }
 
 // validateTogether checks what no field says alone.

@@ -35,7 +35,13 @@ var background = []string{"scheduled", "briefing", "subtask", "heartbeat"}
 
 // Presets gives the built-in presets, as often as asked anew: their lists are the caller's.
 func Presets() []Preset {
-	return []Preset{lcm(), takobot(), openboa(), goclaw(), istota()}
+	all := []Preset{lcm(), takobot(), openboa(), goclaw(), istota()}
+	for i := range all {
+		if p := &all[i]; !p.Hints.On {
+			p.Hints = hints(false)
+		}
+	}
+	return all
 }
 
 // DefaultPreset is the one that a request without a name has.
@@ -66,7 +72,7 @@ func openboa() Preset {
 		Window: Window{Messages: 48, Events: 12, EventKinds: []string{"event", "notice"}, Cursor: CursorWindow{Before: 12, EventsBefore: 4, After: 24, EventsAfter: 8}},
 		Budget: Budget{Max: 8000, Estimator: "u16-4", Of: OfAll, Trim: string(window.ContiguousSuffix), Oversize: string(window.Drop), Reduce: []string{ReduceHistory, ReduceTools}},
 		Tools:  Tools{View: ViewSnippet, Chars: 180, Max: 400}, Labels: Labels{User: "user:conversation", Assistant: "assistant:conversation", System: "system:conversation", Tool: "assistant:runtime_note"},
-		Recall: Recall{On: true, Limit: 3, Snippet: 180, Section: Memory}, Summary: true, Pressure: Pressure{High: 400, Narrow: 1200, Tight: 256}, Snapshot: "always",
+		Hints: hints(true), Summary: true, Pressure: Pressure{High: 400, Narrow: 1200, Tight: 256}, Snapshot: "always",
 	}
 }
 
@@ -161,5 +167,6 @@ func (p Preset) clone() Preset {
 		*list = slices.Clone(*list)
 	}
 	p.Excerpts = maps.Clone(p.Excerpts)
+	p.Hints.clone()
 	return p
 }

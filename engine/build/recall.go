@@ -50,7 +50,7 @@ func (g *building) recall(ctx context.Context) error {
 		return nil
 	}
 	out.Status, out.Hits = RecallOK, len(hits)
-	if hits, err = g.unknown(ctx, hits); err != nil {
+	if hits, err = g.unknown(ctx, hits, p.Section); err != nil {
 		return err
 	}
 	g.showHits(hits)
@@ -119,7 +119,7 @@ func HalfLife(ageDays, halfLifeDays float64) float64 {
 }
 
 // unknown drops the hits of which a source is shown in the history.
-func (g *building) unknown(ctx context.Context, hits []recall.Hit) (left []recall.Hit, err error) {
+func (g *building) unknown(ctx context.Context, hits []recall.Hit, section string) (left []recall.Hit, err error) {
 	shown := map[string]bool{}
 	for _, r := range g.shown {
 		shown[r.message.ID] = true
@@ -141,8 +141,7 @@ func (g *building) unknown(ctx context.Context, hits []recall.Hit) (left []recal
 			left = append(left, h)
 			continue
 		}
-		section := g.preset.Recall.Section
-		g.parts[section] = append(g.parts[section], &Item{Section: section, Kind: "memory", Name: h.ID, ID: h.ID, Reason: DroppedKnown})
+		g.parts[section] = append(g.parts[section], &Item{Section: section, Kind: memoryItem, Name: h.ID, ID: h.ID, Reason: DroppedKnown})
 	}
 	return left, err
 }
@@ -202,16 +201,10 @@ func (g *building) recordedHits(ctx context.Context) (hits []recall.Hit, err err
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found := map[string]recall.Hit{}
-	err = g.builder.file.Read(ctx, "memories", func(c *duck.Conn) error {
-		return c.Each(ctx, "build_memories", func(rows *sql.Rows) error {
-			h := recall.Hit{Kind: kinds.Memory}
-			var m memory.Memory
-			err := rows.Scan(&h.ID, &m.Text, duck.TextOf(&m.L0), duck.TextOf(&m.L1), duck.TextOf(&m.L2), &h.Scope, duck.TextOf(&h.Category), &h.CreatedAt)
-			h.Text = m.Level(memory.Abstract)
-			found[h.ID] = h
-			return err
-		}, sql.Named("ids", ids))
+	var found map[string]recall.Hit
+	err = g.builder.file.Read(ctx, "memories", func(c *duck.Conn) (err error) {
+		found, err = memoriesNow(ctx, c, ids, memory.Abstract)
+		return err
 	})
 	for _, it := range g.replay.Items {
 		if it.Kind != "memory" {

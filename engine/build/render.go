@@ -21,7 +21,7 @@ func (g *building) render() {
 				continue
 			}
 			s.Cost += it.Cost
-			if it.Kind == "memory" {
+			if it.recalled() {
 				hits = append(hits, it.Text)
 			} else if it.Text != "" {
 				texts = append(texts, it.Text)
@@ -124,7 +124,7 @@ func (g *building) count() {
 			c.Summaries++
 		case it.Kind == "tool":
 			c.ToolSnippets++
-		case it.Kind == "memory" || it.Section == Memory:
+		case it.recalled() || it.Section == Memory:
 			c.MemoryPointers++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mallardmem/mallard/engine"
 	"github.com/mallardmem/mallard/engine/build"
@@ -14,6 +15,7 @@ import (
 	"github.com/mallardmem/mallard/engine/enginetest"
 	"github.com/mallardmem/mallard/engine/interchange"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
 // rememberFrom is a memory that was made from messages.
@@ -192,5 +194,127 @@ func TestPurgeTakesSnapshots(t *testing.T) {
 	}
 	if all, err := e.ContextSnapshots(t.Context(), build.SnapshotsRequest{}); err != nil || len(all) != 1 || all[0].ID != kept.SnapshotID {
 		t.Errorf("%d are left, %v", len(all), err)
+	}
+}
+
+// TestPruneSnapshots: those that are old go, but the newest of each conversation; a preview removes none; nobody removes what is not his.
+func TestPruneSnapshots(t *testing.T) {
+	t.Parallel()
+	clock := &enginetest.Clock{At: enginetest.Noon.Add(time.Hour)}
+	e := busyTalk(t, open(t, engine.Options{Now: clock.Now}))
+	if _, err := e.Append(t.Context(), conversation.AppendRequest{Conversation: "other", Scope: "agent:scout", Messages: talk("u1 a1")}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		built(t, e, build.Request{Preset: "openboa"})
+		built(t, e, build.Request{Preset: "openboa", Conversation: "other"})
+		clock.Advance(24 * time.Hour)
+	}
+	if _, err := e.Build(t.Context(), build.Request{Conversation: "c", Preset: "openboa", Input: "far too long", Budget: 1, Strict: true}); err == nil {
+		t.Fatal("it did not fail")
+	}
+	left := func() int {
+		all, err := e.ContextSnapshots(t.Context(), build.SnapshotsRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	for _, test := range []struct {
+		r    build.PruneRequest
+		want build.Pruned
+		left int
+	}{
+		{build.PruneRequest{Keep: 1, DryRun: true}, build.Pruned{Conversations: 2, Snapshots: 5, DryRun: true}, 7},
+		{build.PruneRequest{Keep: 9, OlderThan: time.Hour}, build.Pruned{}, 7},
+		{build.PruneRequest{OlderThan: 96 * time.Hour}, build.Pruned{}, 7},
+		{build.PruneRequest{OlderThan: 72 * time.Hour, Agent: "stranger"}, build.Pruned{Conversations: 1, Snapshots: 1}, 6},
+		{build.PruneRequest{Conversation: "other", Keep: 2, OlderThan: time.Hour}, build.Pruned{Conversations: 1, Snapshots: 1}, 5},
+		{build.PruneRequest{Keep: 2}, build.Pruned{Conversations: 1, Snapshots: 1}, 4},
+		{build.PruneRequest{Conversation: "c", OlderThan: time.Hour}, build.Pruned{Conversations: 1, Snapshots: 1}, 3},
+	} {
+		p, err := e.PruneContextSnapshots(t.Context(), test.r)
+		if err != nil || *p != test.want || left() != test.left {
+			t.Errorf("%+v: %+v, %v, %d are left; want %+v, %d", test.r, p, err, left(), test.want, test.left)
+		}
+	}
+	for want, r := range map[error]build.PruneRequest{engine.ErrInvalid: {}, engine.ErrScopeDenied: {Conversation: "other", Agent: "stranger", Keep: 1}, engine.ErrNotFound: {Conversation: "nosuch", Keep: 1}} {
+		if _, err := e.PruneContextSnapshots(t.Context(), r); !errors.Is(err, want) {
+			t.Errorf("%+v: %v, want %v", r, err, want)
+		}
+	}
+	for _, r := range []build.PruneRequest{{Keep: -1}, {OlderThan: -1}} {
+		if _, err := e.PruneContextSnapshots(t.Context(), r); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if p, err := e.PruneContextSnapshots(t.Context(), build.PruneRequest{OlderThan: time.Nanosecond}); err != nil || left() > 1 || p.Snapshots < 2 {
+		t.Errorf("all: %+v, %v, %d are left", p, err, left())
+	}
+}
+
+// TestVerifyPrompted: what a prompt chose is taken as it is recorded, whatever was said since; a message of it that is gone is named.
+func TestVerifyPrompted(t *testing.T) {
+	t.Parallel()
+	e := open(t, engine.Options{Conversation: setup.Conversation{FreshTailCount: 3}})
+	var all []conversation.Message
+	for i := range 60 {
+		m := conversation.Message{Role: []string{"user", "assistant"}[i%2], Text: fmt.Sprintf("said %02d of ropes and knots", i)}
+		if i == 5 || i == 9 {
+			m.Text = fmt.Sprintf("said %02d of the crane", i)
+		}
+		all = append(all, m)
+	}
+	say(t, e, all...)
+	b := built(t, e, build.Request{Preset: "lcm", Budget: 60, Prompt: "which crane?", Snapshot: true})
+	newest := built(t, e, build.Request{Preset: "lcm", Budget: 60})
+	if got := " " + seqs(b) + " "; !strings.Contains(got, " 6 10 ") || strings.Contains(" "+seqs(newest)+" ", " 6 ") {
+		t.Fatalf("chosen %s; without the prompt %s", got, seqs(newest))
+	}
+	say(t, e, all[:20]...)
+	v, err := e.VerifyContext(t.Context(), b.SnapshotID, "")
+	if err != nil || !v.Same {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := e.PurgeMessages(t.Context(), compact.PurgeMessagesRequest{Conversation: "c", IDs: idsOf(t, e, 6, 6)}); err != nil {
+		t.Fatal(err)
+	}
+	v, err = e.VerifyContext(t.Context(), b.SnapshotID, "")
+	if err != nil || v.Same || len(v.Changes) != 1 || v.Changes[0].What != "removed" || v.Changes[0].Name != "#6" {
+		t.Errorf("after a purge: %+v, %v", v, err)
+	}
+}
+
+// TestReplayOfPassages: of a long memory the passage is shown that fits best, and a replay shows the same one; where the memory is another text, it says so.
+func TestReplayOfPassages(t *testing.T) {
+	t.Parallel()
+	e := open(t, engine.Options{Embedder: enginetest.Words{}})
+	say(t, e, talk("u1 a1")...)
+	filler := strings.Repeat("Nothing of interest happened at the harbour that week. ", 8)
+	m := enginetest.Remember(t, e, rememberFrom(filler+"\n\nThe gantry crane stands at berth four. The gantry crane will stand there: where else may a gantry crane stand?\n\n"+filler))
+	custom := preset(t, "takobot", func(p *build.Preset) { p.Recall.Snippet, p.Recall.Lexical = 0, 1 })
+	b := built(t, e, build.Request{Custom: custom, Input: "Where does the gantry crane stand?", Snapshot: true})
+	s, err := e.ContextSnapshot(t.Context(), b.SnapshotID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var passage *[2]int
+	for _, it := range s.Items {
+		if it.ID == m.ID {
+			passage = it.Passage
+		}
+	}
+	if passage == nil || passage[1]-passage[0] >= len(m.Text)/2 || !strings.Contains(item(t, b, "recall", m.ID).Text, "gantry crane") {
+		t.Fatalf("passage %v:\n%s", passage, item(t, b, "recall", m.ID).Text)
+	}
+	if v, err := e.VerifyContext(t.Context(), b.SnapshotID, ""); err != nil || !v.Same || len(v.Notices) != 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := e.Update(t.Context(), memory.UpdateRequest{ID: m.ID, Text: pointer("The gantry crane is gone.")}); err != nil {
+		t.Fatal(err)
+	}
+	v, err := e.VerifyContext(t.Context(), b.SnapshotID, "")
+	if err != nil || v.Same || len(v.Changes) != 1 || v.Changes[0].What != "changed" || len(v.Notices) != 1 || !strings.Contains(v.Notices[0], "another text now") {
+		t.Errorf("after an edit: %+v, %v", v, err)
 	}
 }

@@ -42,7 +42,9 @@ type Request struct {
 	// Focus is how focused the agent is, 0 to 1; Dose is what it is computed from. Default: balanced, 0.5.
 	Focus *float64
 	Dose  *Dose
-	// Query is what is recalled for. Default Input. Scopes of the memories; nil: all that the agent may read.
+	// Outcome is what the agent works toward, for hints.
+	Outcome Outcome
+	// Query is what is recalled for, or what hints ask for. Default Input, or what the preset's hints name. Scopes of the memories; nil: all that the agent may read.
 	Query  string
 	Scopes []string
 	// Used is how many tokens the provider counted for the last call. Default what the newest answer says, or else an estimate.
@@ -110,7 +112,8 @@ func (r *Request) validate(p *Preset) error {
 	if _, err := r.focus(); err != nil {
 		return err
 	}
-	texts := []string{r.Input, r.Quote, r.State, r.Query, r.Turn, r.ReplyTo, r.Cursor, r.InputID, r.Prompt}
+	texts := append([]string{r.Outcome.Title}, r.Outcome.Criteria...)
+	texts = append(texts, r.Input, r.Quote, r.State, r.Query, r.Turn, r.ReplyTo, r.Cursor, r.InputID, r.Prompt)
 	for section, text := range r.Texts {
 		if !slices.Contains(p.Sections, section) || slices.Contains([]string{History, ToolSection, Quote, Input}, section) {
 			return fault.Invalid("texts", section, "a section of the preset but history, tools, quote and input: "+fault.OneOf(p.Sections))

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // format is the version of what is hashed: it changes when labels, estimators or the order of what is rendered do.
@@ -24,16 +25,18 @@ func (g *building) seal() error {
 		if it.Hash == "" {
 			it.Hash = digest(it.Text)
 		}
-		items = append(items, map[string]any{"s": it.Section, "id": it.Name, "h": it.Hash})
+		items = append(items, shownItem{it.Section, it.Name, it.Hash})
 	}
 	config, err := configOf(g.preset)
 	if err != nil {
 		return err
 	}
-	if g.built.ConfigHash, err = hashOf(config); err != nil {
+	var text strings.Builder
+	if err := canonical(&text, config); err != nil {
 		return err
 	}
-	g.built.Hash, err = Hash(config, items)
+	g.built.ConfigHash = half(text.String())
+	g.built.Hash, err = Hash(written(text.String()), items)
 	return err
 }
 
@@ -54,8 +57,17 @@ func hashOf(v any) (string, error) {
 	if err := canonical(&b, v); err != nil {
 		return "", err
 	}
-	return digest(b.String())[:32], nil
+	return half(b.String()), nil
 }
+
+// half is the first half of the digest of a text.
+func half(s string) string { return digest(s)[:32] }
+
+// written is a value as canonical JSON already.
+type written string
+
+// shownItem is an item as Hash takes it: a map of s, id and h.
+type shownItem struct{ section, name, hash string }
 
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
@@ -65,6 +77,9 @@ func digest(s string) string {
 // configOf is a preset as it is hashed: without what has no say in the context.
 func configOf(p Preset) (any, error) {
 	p.Snapshot = ""
+	if !p.Hints.On { // then it says nothing
+		p.Hints = Hints{}
+	}
 	b, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
@@ -82,6 +97,16 @@ func configOf(p Preset) (any, error) {
 // canonical writes a value of maps, lists, texts, numbers and truths.
 func canonical(b *strings.Builder, v any) error {
 	switch v := v.(type) {
+	case written:
+		b.WriteString(string(v))
+	case shownItem:
+		b.WriteString(`{"h":`)
+		quote(b, v.hash)
+		b.WriteString(`,"id":`)
+		quote(b, v.name)
+		b.WriteString(`,"s":`)
+		quote(b, v.section)
+		b.WriteByte('}')
 	case map[string]any:
 		b.WriteByte('{')
 		first := true
@@ -130,6 +155,11 @@ func canonical(b *strings.Builder, v any) error {
 // quote writes a text as JSON does that escapes only what it must.
 func quote(b *strings.Builder, s string) {
 	b.WriteByte('"')
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' }) {
+		b.WriteString(s)
+		b.WriteByte('"')
+		return
+	}
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':

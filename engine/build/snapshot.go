@@ -51,7 +51,7 @@ type SnapshotItem struct {
 	Cost    int     `json:"c"`
 	Chars   int     `json:"n"`
 	ID      string  `json:"ref,omitempty"`
-	Passage *[2]int `json:"p,omitempty"` // bytes of a memory's text that are shown, from and to
+	Passage *[2]int `json:"p,omitempty"` // as of Item
 }
 
 // Asked is what the request named, by ids and keys.

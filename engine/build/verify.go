@@ -35,7 +35,7 @@ type Verified struct {
 }
 
 // Verify builds a context again, as of the newest message that took part, and compares the hashes: messages that came later do not matter. Nobody is asked: what a
-// selector chose, which memories were recalled and what the host gave are taken as they are recorded. What is read again are messages, summaries and memories.
+// selector or a prompt chose, what was recalled or pointed at and what the host gave are taken as they are recorded. What is read again are messages, summaries and memories.
 // Errors: ErrNotFound, ErrAmbiguous, ErrInvalid for a build that failed, and those of Build.
 func (b *Builder) Verify(ctx context.Context, id, agent string) (*Verified, error) {
 	s, err := b.Snapshot(ctx, id, agent)
@@ -44,9 +44,6 @@ func (b *Builder) Verify(ctx context.Context, id, agent string) (*Verified, erro
 	}
 	if s.Status != StatusOK {
 		return nil, fmt.Errorf("verify: %w", fault.Invalid("snapshot", s.ID, "one of a build that did not fail"))
-	}
-	if s.Asked.Prompted {
-		return nil, fmt.Errorf("verify: %w", fault.Invalid("snapshot", s.ID, "one of a context that no prompt chose, for its words are not kept"))
 	}
 	custom := s.Config
 	r := Request{Conversation: s.ConversationID, Agent: agent, Custom: &custom, Until: s.Until, InputID: s.Asked.InputID, ReplyTo: s.Asked.ReplyTo, Cursor: s.Asked.Cursor}
@@ -60,6 +57,18 @@ func (b *Builder) Verify(ctx context.Context, id, agent string) (*Verified, erro
 		v.Changes = changes(&s, &now)
 	}
 	return v, nil
+}
+
+// positions are those of what was shown of the context, by the names of its items.
+func (s *Snapshot) positions() []int {
+	all := []int{}
+	for _, it := range s.Items {
+		var position int
+		if _, err := fmt.Sscanf(it.Name, "#%d", &position); err == nil && slices.Contains([]string{"message", "summary", "tool"}, it.Kind) {
+			all = append(all, position)
+		}
+	}
+	return all
 }
 
 // Change is a difference between two contexts.

@@ -304,3 +304,50 @@ func TestCarriedThroughFailures(t *testing.T) {
 		t.Errorf("%d, %v: %s", len(r.Rewritten), err, summaryText(t, e))
 	}
 }
+
+// TestLongRanges: a range that a model can't be shown at once is told part by part, wholly or not at all; of a very long one the newest parts, and the model is told so.
+func TestLongRanges(t *testing.T) {
+	answers := 1000
+	llm := &enginetest.LLM{Answer: func(_ context.Context, _, prompt string, _ int) (string, error) {
+		if answers--; answers < 0 {
+			return "", enginetest.ErrDown
+		}
+		return retold(prompt), nil
+	}}
+	e := enginetest.Open(t, rollingOptions(llm, func(o *engine.Options) { o.Conversation.LeafChunkTokens = 100 })) // four messages
+	turns(t, e, 1, 20)
+	if c := enginetest.Compact(t, e, compact.Request{}); c.Calls != 3 || summaryText(t, e) != numbers(1, 10) {
+		t.Errorf("%+v: %s", c, summaryText(t, e))
+	}
+	for _, call := range llm.Calls() {
+		if n := strings.Count(call.Prompt, ": message "); n == 0 || n > 4 {
+			t.Errorf("%d messages at once", n)
+		}
+	}
+	answers = 1 // of three
+	turns(t, e, 21, 10)
+	c := enginetest.Compact(t, e, compact.Request{})
+	if got := summaryText(t, e); !c.Passes[0].Fallback || !strings.HasPrefix(got, numbers(1, 10)+"\n\n[No summary is available") {
+		t.Errorf("%+v: %s", c, got)
+	}
+	answers = 1000
+	if n, err := e.RetryPending(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	told := strings.Fields(summaryText(t, e))
+	if want := strings.Fields(numbers(1, len(told))); strings.Join(told, " ") != strings.Join(want, " ") || len(told) < 15 {
+		t.Errorf("after a retry it tells of %v", told)
+	}
+	turns(t, e, 31, 170)
+	enginetest.Compact(t, e, compact.Request{})
+	var first string
+	calls := llm.Calls()
+	for _, call := range calls {
+		if strings.Contains(call.Prompt, "(The newest 64 of ") {
+			first = call.Prompt
+		}
+	}
+	if got := summaryText(t, e); first == "" || strings.Count(got, "0100") != 1 || strings.Contains(got, "0034") {
+		t.Errorf("of a very long range: %s", got)
+	}
+}

@@ -197,7 +197,10 @@ func (cp *Compactor) fold(ctx context.Context, in *owing, instructions string) (
 	return t, nil
 }
 
-// continued makes the text that goes on from what is told with messages.
+// mostStretches is how many parts of a long range a model is shown, one after the other.
+const mostStretches = 16
+
+// continued makes the text that goes on from what is told with messages: of more than a model is shown at once part by part, each on from the text before it.
 func (cp *Compactor) continued(ctx context.Context, in *owing, t *told, said []*conversation.Message, instructions string) (string, error) {
 	o := cp.opts.Conversation
 	estimator, err := in.v.Tokenizer()
@@ -208,21 +211,29 @@ func (cp *Compactor) continued(ctx context.Context, in *owing, t *told, said []*
 		t.source, t.level, t.model = FromExtract, Extractive, extractiveModel
 		return cp.extracted(in.v, t.text, said, estimator.Tokens), nil
 	}
-	a, err := cp.chain.Ask(ctx, chain.Question{ConversationID: in.v.ID, System: prompts.System(), Limit: o.LeafChunkTokens, MaxTokens: o.LeafTargetTokens,
-		Prompt: func(limit int) string {
-			return prompts.Rolling(prompts.RollingInput{Source: prompts.Record(checkpoint.Lines(said), limit), Previous: t.text, TargetTokens: o.LeafTargetTokens,
-				Instructions: strings.TrimSpace(o.Instructions + "\n" + instructions)})
-		}})
-	t.calls += a.Calls
-	if err != nil {
-		return "", err
+	text, lines := t.text, checkpoint.Lines(said)
+	stretches := prompts.Stretches(lines, o.LeafChunkTokens, mostStretches)
+	before := ""
+	if shown := len(slices.Concat(stretches...)); shown < len(lines) {
+		before = prompts.Newest(shown, len(lines)) + "\n"
 	}
-	if t.model = a.Model; a.Fallback {
-		t.source = FromFallback
-	}
-	text := a.Text
-	if most := policyOf(o).Escalation(0, window.Leaf).Max(); estimator.Tokens(text) > most {
-		text, t.level = window.Cut(text, most, estimator.Tokens), Truncated
+	for _, stretch := range stretches {
+		a, err := cp.chain.Ask(ctx, chain.Question{ConversationID: in.v.ID, System: prompts.System(), Limit: o.LeafChunkTokens, MaxTokens: o.LeafTargetTokens,
+			Prompt: func(limit int) string {
+				return prompts.Rolling(prompts.RollingInput{Source: before + prompts.Record(stretch, limit), Previous: text, TargetTokens: o.LeafTargetTokens,
+					Instructions: strings.TrimSpace(o.Instructions + "\n" + instructions)})
+			}})
+		t.calls += a.Calls
+		if err != nil {
+			return "", err
+		}
+		if t.model = a.Model; a.Fallback {
+			t.source = FromFallback
+		}
+		text, before = a.Text, ""
+		if most := policyOf(o).Escalation(0, window.Leaf).Max(); estimator.Tokens(text) > most {
+			text, t.level = window.Cut(text, most, estimator.Tokens), Truncated
+		}
 	}
 	return text, nil
 }

@@ -20,10 +20,12 @@ type AppendRequest struct {
 	Conversation string // its name or id
 	SessionKey   string // what the host calls the dialogue across its sessions
 	SessionID    string // the host's session that it is in
-	Scope        string // of a new conversation; default as for memory.RememberRequest
-	Title        string // of a new conversation
-	Parent       string // of a new conversation: name or id of the one that it was forked or started from
-	Agent        string // empty: an internal caller
+	// Scope of a new conversation. Default as for memory.RememberRequest, but for an internal caller the own scope of the agent that the session's key names
+	// (scope.AgentOf), where that may use it.
+	Scope  string
+	Title  string // of a new conversation
+	Parent string // of a new conversation: name or id of the one that it was forked or started from
+	Agent  string // empty: an internal caller
 	// Messages: Role, Text or Blocks, and SaidAt matter most; ID, ConversationID, Seq and Tokens are given by the engine.
 	Messages []Message
 	// Cursor is written in the same transaction: how far the host's transcript was read.

@@ -84,7 +84,14 @@ var idEnding = regexp.MustCompile(`^[0-9a-z]{6,26}$`)
 // FindConversation gives nil when there is none of that id, name or session key, and none whose id alone ends so; of several with a name the
 // active one, or else the newest. Errors: ErrAmbiguous.
 func FindConversation(ctx context.Context, c *duck.Conn, name string) (*Conversation, error) {
-	v, err := oneConversation(ctx, c, name, "conversation_by_name", sql.Named("name", name))
+	return findConversation(ctx, c, name, (*duck.Conn).Each)
+}
+
+// reader runs a named query: as Each does, or EachFixed.
+type reader func(c *duck.Conn, ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error
+
+func findConversation(ctx context.Context, c *duck.Conn, name string, each reader) (*Conversation, error) {
+	v, err := oneConversation(ctx, c, each, name, "conversation_by_name", sql.Named("name", name))
 	if err != nil || v != nil || !idEnding.MatchString(name) {
 		return v, err
 	}
@@ -107,12 +114,12 @@ func ResolveConversation(ctx context.Context, c *duck.Conn, of Reference) (*Conv
 		return FindConversation(ctx, c, of.Name)
 	}
 	if of.Key != "" {
-		v, err := oneConversation(ctx, c, "", "conversation_by_key", sql.Named("session_key", of.Key))
+		v, err := oneConversation(ctx, c, (*duck.Conn).Each, "", "conversation_by_key", sql.Named("session_key", of.Key))
 		if err != nil || v != nil || of.Session == "" {
 			return v, err
 		}
 	}
-	v, err := oneConversation(ctx, c, "", "conversation_by_session", sql.Named("session_id", of.Session))
+	v, err := oneConversation(ctx, c, (*duck.Conn).Each, "", "conversation_by_session", sql.Named("session_id", of.Session))
 	if err != nil || v == nil || of.Key == "" || v.Active && v.SessionKey == "" {
 		return v, err
 	}
@@ -120,11 +127,11 @@ func ResolveConversation(ctx context.Context, c *duck.Conn, of Reference) (*Conv
 }
 
 // oneConversation gives the best of those that a query finds: that of the id, an active one, that of the name, the newest.
-func oneConversation(ctx context.Context, c *duck.Conn, name, query string, args ...any) (best *Conversation, err error) {
+func oneConversation(ctx context.Context, c *duck.Conn, each reader, name, query string, args ...any) (best *Conversation, err error) {
 	rank := func(v *Conversation) []int64 {
 		return []int64{count(v.ID == name), count(v.Active), count(v.Name == name), v.CreatedAt.UnixMicro()}
 	}
-	err = c.Each(ctx, query, func(rows *sql.Rows) error {
+	err = each(c, ctx, query, func(rows *sql.Rows) error {
 		v, err := scanConversation(rows)
 		if best == nil || cmp.Or(slices.Compare(rank(v), rank(best)), strings.Compare(v.ID, best.ID)) > 0 {
 			best = v
@@ -180,7 +187,7 @@ func (cs *Store) Readable(ctx context.Context, c *duck.Conn, name, agent string)
 	if err := cmp.Or(fault.CheckText("conversation", name), Reference{Name: name}.Validate()); err != nil {
 		return nil, err
 	}
-	v, err := FindConversation(ctx, c, name)
+	v, err := findConversation(ctx, c, name, (*duck.Conn).EachFixed)
 	if err != nil {
 		return nil, err
 	}
@@ -248,14 +255,18 @@ func (cs *Store) adoptSession(ctx context.Context, tx *duck.Write, v *Conversati
 }
 
 func (cs *Store) makeConversation(ctx context.Context, tx *duck.Write, r AppendRequest) (*Conversation, error) {
-	scope, err := cs.scopes.Now().ForWriting(r.Agent, r.Scope)
+	of := r.conversation()
+	scopes, asked := cs.scopes.Now(), r.Scope
+	if asked == "" && strings.TrimSpace(r.Agent) == "" { // nobody says whose it is: the key may
+		asked = scopes.OfSession(cmp.Or(of.Name, of.Key))
+	}
+	scope, err := scopes.ForWriting(r.Agent, asked)
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(r.Conversation, ids.Conversation) && ids.Valid.MatchString(r.Conversation) && len(r.Conversation) == len(ids.Conversation)+26 {
 		return nil, fmt.Errorf("%w: conversation %s; a new one needs a name, not an id", fault.ErrNotFound, fault.Quote(r.Conversation))
 	}
-	of := r.conversation()
 	at := cs.file.Now()
 	id, err := cs.file.NewID(ids.Conversation, at)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/mallardmem/mallard/engine/compact"
 	"github.com/mallardmem/mallard/engine/conversation"
 	"github.com/mallardmem/mallard/engine/enginetest"
+	"github.com/mallardmem/mallard/engine/scope"
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
@@ -282,5 +283,34 @@ func TestAppendsAtOnce(t *testing.T) {
 	}
 	if files, _ := enginetest.LargeFiles(t, e, "shared"); len(files) != each {
 		t.Errorf("%d large files, want one for each key", len(files))
+	}
+}
+
+// TestScopeOfASessionKey: a new conversation is the own one of the agent that its key names, where nobody says otherwise and the agent may have it; one that is there stays where it is.
+func TestScopeOfASessionKey(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	if err := e.SetScopes(t.Context(), scope.Scopes{Access: map[string][]string{"shared": {"global"}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		r    conversation.AppendRequest
+		want string
+	}{
+		{conversation.AppendRequest{SessionKey: "agent:main:1", SessionID: "s1"}, "agent:main"}, {conversation.AppendRequest{Conversation: "agent:main:2"}, "agent:main"},
+		{conversation.AppendRequest{SessionID: "agent:main:3"}, "global"}, {conversation.AppendRequest{SessionKey: "agent:system:1"}, "global"}, {conversation.AppendRequest{SessionKey: "user:1"}, "global"},
+		{conversation.AppendRequest{SessionKey: "agent:shared:1"}, "global"}, {conversation.AppendRequest{SessionKey: "agent:main:4", Scope: "user:ines"}, "user:ines"},
+		{conversation.AppendRequest{SessionKey: "agent:main:5", Agent: "scout"}, "agent:scout"},
+	} {
+		test.r.Messages = []conversation.Message{{Text: "x"}}
+		for range 2 {
+			id := enginetest.Append(t, e, test.r).ConversationID
+			if v, err := e.Conversation(t.Context(), id, ""); err != nil || v.Scope != test.want {
+				t.Errorf("%+v: %+v, %v; want scope %s", test.r, v, err, test.want)
+			}
+		}
+	}
+	if _, err := e.Append(t.Context(), conversation.AppendRequest{SessionKey: "agent:system:9", Agent: "system", Messages: []conversation.Message{{Text: "x"}}}); !errors.Is(err, engine.ErrBadScope) {
+		t.Errorf("a reserved agent: %v", err)
 	}
 }

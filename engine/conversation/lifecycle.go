@@ -200,7 +200,7 @@ func (cs *Store) reset(ctx context.Context, tx *duck.Write, r ArchiveRequest) (*
 	}
 	if v == nil || !v.Active && !of.byID(v) {
 		next := AppendRequest{Conversation: r.Conversation, SessionKey: r.SessionKey, SessionID: r.SessionID, Agent: r.Agent}
-		was, err := oneConversation(ctx, tx.Conn, "", "conversation_by_name", sql.Named("name", of.String()))
+		was, err := oneConversation(ctx, tx.Conn, (*duck.Conn).Each, "", "conversation_by_name", sql.Named("name", of.String()))
 		if err != nil {
 			return nil, err
 		}

@@ -62,7 +62,7 @@ type goClaw struct {
 }
 
 func goClawTalk(ctx context.Context, d *database, report *session.FileReport, key string) (*talk, error) {
-	g := &goClaw{talk: &talk{key: "goclaw:" + key}, open: -1, keys: map[string]string{}}
+	g := &goClaw{talk: &talk{key: "goclaw:" + key, host: key}, open: -1, keys: map[string]string{}}
 	var rows []row
 	err := d.each(ctx, "messages", "session_key", key, func(r row) error {
 		rows = append(rows, r)

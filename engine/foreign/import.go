@@ -38,7 +38,7 @@ type Request struct {
 	Paths []string     // files
 	Host  session.Host // whose they are; empty: their tables tell
 	Agent string       // empty: an internal caller
-	Scope string       // of the conversations; default that of every write
+	Scope string       // of the conversations; default that of every write, or without an agent the own scope of the one that a session's key names
 	// Redact masks keys, tokens and passwords before anything is stored.
 	Redact bool
 	// Driver is the name of a database/sql driver for SQLite that the program links; it opens a copy of the file by its path. Not needed with Extension.

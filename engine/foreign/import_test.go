@@ -230,6 +230,21 @@ func TestScope(t *testing.T) {
 	same(t, [][]string{{"user:ines"}}, rows(t, e, "SELECT scope FROM main.conversations"))
 }
 
+// TestScopeOfASessionKey: a session whose key names an agent is that agent's own, unless another scope is asked for, and stays where it is when it is read again.
+func TestScopeOfASessionKey(t *testing.T) {
+	for asked, want := range map[string]string{"": "agent:main", "user:ines": "user:ines"} {
+		e, h := open(t), goClaw(t, len(goClawSchema))
+		for i := range 2 {
+			h.insert(t, "messages", "id", fmt.Sprint("1_", i), "session_key", "agent:main:telegram:7", "timestamp", began+i, "role", "user", "content", fmt.Sprint("word ", i))
+			read(t, e, foreign.Request{Paths: []string{h.path}, Scope: asked})
+			same(t, [][]string{{"goclaw:agent:main:telegram:7", want}}, rows(t, e, "SELECT session_key, scope FROM main.conversations"))
+		}
+		if read := rows(t, e, "SELECT count(*) FROM main.messages"); read[0][0] != "2" {
+			t.Errorf("messages %v", read)
+		}
+	}
+}
+
 // TestExtension: DuckDB's sqlite extension reads what the driver reads, of both hosts. It needs the extension's file in MEMCTL_SQLITE.
 func TestExtension(t *testing.T) {
 	extension := os.Getenv("MEMCTL_SQLITE")

@@ -220,6 +220,10 @@ func (t *taker) append(ctx context.Context, v *talk, fresh []conversation.Messag
 			id = c.ID
 		}
 	}
+	scope := t.r.Scope
+	if scope == "" && t.r.Agent == "" && id == "" {
+		scope = t.e.Scopes().OfSession(v.host)
+	}
 	for len(fresh) > 0 {
 		n, bytes := 0, 0
 		for n < len(fresh) && n < batchMessages && bytes < batchBytes {
@@ -233,7 +237,7 @@ func (t *taker) append(ctx context.Context, v *talk, fresh []conversation.Messag
 		for _, m := range fresh[:n] {
 			cursor.Bytes = max(cursor.Bytes, m.SaidAt.UnixMicro())
 		}
-		result, err := t.e.Append(ctx, conversation.AppendRequest{SessionKey: v.key, SessionID: v.session, Scope: t.r.Scope, Agent: t.r.Agent, Messages: fresh[:n], Cursor: &cursor})
+		result, err := t.e.Append(ctx, conversation.AppendRequest{SessionKey: v.key, SessionID: v.session, Scope: scope, Agent: t.r.Agent, Messages: fresh[:n], Cursor: &cursor})
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", v.key, err)
 		}

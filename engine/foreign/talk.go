@@ -12,6 +12,7 @@ import (
 // talk is one conversation of a host's, as its database has it.
 type talk struct {
 	key     string // names the conversation across imports
+	host    string // what the host calls it, where that may name an agent
 	session string
 	said    []said // in the order of the talk
 	summary *summary

@@ -6,8 +6,8 @@
 // in the transaction that writes the rows: whoever keeps them calls InsertDocuments and its like, and gives a Source from which the index can be made
 // anew. Totals are those of the live documents at every commit; vectors may be missing, which Stats tells and RebuildIndex mends.
 //
-// It asks duck for transactions and settings, and text for words. The file's model is read under Index.models and changed with the writer's lock as well;
-// no model is waited for with either.
+// It asks duck for transactions and settings, and text for words. The file's models are read under Index.models and changed with the writer's lock as well;
+// no model is waited for with either, and by the time that one is done the file may go by another: vectors are written under the model that made them.
 //
 // What bites: passages have numbers from the sequence of documents, and their vectors stand under these, so whoever reads vectors by themselves meets both;
 // a key on the number of a document makes fetching forty vectors 1 ms in place of 40; words are found by their hash, without keys, for those of
@@ -40,17 +40,15 @@ type Index struct {
 	residence residence
 	cache     embeddingCache
 
-	models sync.RWMutex // with the writer's lock, to change what is below; either is enough to read it
-	Chosen Model        // the file's embedding model; zero: none yet
-	next   Model        // whose vectors RebuildIndex makes, to take the place of Chosen; zero: none
+	models  sync.RWMutex              // with the writer's lock, to change what is below; either is enough to read it
+	Models                            // of the file
+	brought map[string]setup.Embedder // by fingerprint, those that are at hand
 }
 
 // New gives the index of a file, with the tokenizer of its language and its model. Errors: ErrModelMismatch, ErrCorrupt.
 func New(ctx context.Context, file *duck.File, o setup.Options) (*Index, error) {
 	ix := &Index{file: file, opts: o}
-	if slow(o.Embedder) && o.EmbeddingCacheMB > 0 {
-		ix.cache.most = int64(o.EmbeddingCacheMB) << 20
-	}
+	ix.cache.most = int64(max(o.EmbeddingCacheMB, 0)) << 20
 	file.OnRollback(ix.forget)
 	file.OnCommit(ix.aboutToCommit, ix.committed)
 	if err := ix.adoptLanguage(ctx); err != nil {

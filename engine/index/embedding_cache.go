@@ -54,20 +54,20 @@ func slow(m setup.Embedder) bool {
 	return m != nil && !(ok && quick.Instant())
 }
 
-// sums gives what the vectors of texts are found by; nil where none are kept.
-func (ix *Index) sums(texts []string) []textSum {
-	if ix.cache.most == 0 {
+// sums gives what the vectors of texts by a model are found by; nil where none are kept.
+func (ix *Index) sums(by setup.Embedder, texts []string) []textSum {
+	if ix.cache.most == 0 || !slow(by) {
 		return nil
 	}
 	all := make([]textSum, len(texts))
 	for i, text := range texts {
-		all[i] = sumOf(ix.opts.Embedder.Fingerprint(), text)
+		all[i] = sumOf(by.Fingerprint(), text)
 	}
 	return all
 }
 
-// remembered gives the vectors of texts that are kept; nil for the others.
-func (ix *Index) remembered(ctx context.Context, sums []textSum) ([][]float32, error) {
+// remembered gives the vectors of texts that are kept, all of one model; nil for the others.
+func (ix *Index) remembered(ctx context.Context, dims int, sums []textSum) ([][]float32, error) {
 	c := &ix.cache
 	if err := ix.readCache(ctx); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (ix *Index) remembered(ctx context.Context, sums []textSum) ([][]float32, e
 				if sought[sum] != place { // another has its place since
 					return nil
 				}
-				v := make([]float32, ix.opts.Embedder.Dims())
+				v := make([]float32, dims)
 				if l.vector(v); l.err == nil {
 					found[sum], _ = Unit(v, len(v)) // what is damaged is made anew
 				}
@@ -244,14 +244,12 @@ func (ix *Index) SweepCache(ctx context.Context, tx *duck.Write) error {
 		return err
 	}
 	defer ix.cache.forget()
-	models := []Model{ix.Chosen}
-	if ix.next.fingerprint != ix.Chosen.fingerprint { // else the vectors that are being made are those that there are
-		models = append(models, ix.next)
-	}
-	for _, m := range models {
-		if m.N == 0 {
+	seen := map[string]bool{}
+	for _, m := range ix.All() { // of the same one twice, which a rebuild makes, the chosen
+		if seen[m.fingerprint] {
 			continue
 		}
+		seen[m.fingerprint] = true
 		if err := tx.ExecDDL(ctx, sqlfiles.Query("embedding_cache_sweep"), "{n}", strconv.Itoa(m.N)); err != nil {
 			return err
 		}
@@ -268,13 +266,25 @@ type CacheState struct {
 	Misses int64 `json:"misses"`
 }
 
+// keeps reports whether anything is kept of what a model says that was brought.
+func (ix *Index) keeps() bool {
+	ix.models.RLock()
+	defer ix.models.RUnlock()
+	for _, by := range ix.brought {
+		if slow(by) {
+			return ix.cache.most > 0
+		}
+	}
+	return false
+}
+
 // CacheState tells what is kept; nil where there is nothing and nothing would be.
 func (ix *Index) CacheState(ctx context.Context, conn *duck.Conn) (*CacheState, error) {
 	s := &CacheState{}
 	if _, err := conn.One(ctx, "embedding_cache_count", []any{&s.Vectors, &s.Bytes}, sql.Named("row", cacheRow)); err != nil {
 		return nil, err
 	}
-	if s.Vectors == 0 && ix.cache.most == 0 {
+	if s.Vectors == 0 && !ix.keeps() {
 		return nil, nil
 	}
 	ix.cache.mu.Lock()

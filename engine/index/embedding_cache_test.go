@@ -408,3 +408,38 @@ func BenchmarkRememberWithASlowModel(b *testing.B) {
 		})
 	}
 }
+
+// TestASlowModelIsAskedLittleAtATime: so that Progress moves, and a rebuild that is broken off has kept nearly all that it asked for.
+func TestASlowModelIsAskedLittleAtATime(t *testing.T) {
+	t.Parallel()
+	model, steps := &enginetest.Scripted{}, []string{}
+	slow := unhurried{model}
+	e := enginetest.Open(t, engine.Options{Embedder: slow, EmbeddingCacheMB: -1, Progress: func(step string, done, total int) {
+		if step == "vectors" {
+			steps = append(steps, fmt.Sprint(done, " of ", total))
+		}
+	}})
+	model.Texts = func(context.Context, []string) ([][]float32, error) { return nil, errors.New("down") }
+	enginetest.FillMany(t, e, 600)
+	asked := []int{}
+	model.Texts = func(ctx context.Context, texts []string) ([][]float32, error) {
+		if asked = append(asked, len(texts)); len(asked) == 3 {
+			return nil, errors.New("broken off")
+		}
+		return model.Words.EmbedTexts(ctx, texts)
+	}
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err == nil {
+		t.Error("a model that failed went unnoticed")
+	}
+	if _, err := e.RebuildIndex(t.Context(), index.RebuildRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(asked, steps), "[256 256 88 88] [256 of 600 512 of 600 88 of 88]"; got != want {
+		t.Errorf("asked for, and told: %s; want %s", got, want)
+	}
+}
+
+// unhurried is a scripted model that is not instant.
+type unhurried struct{ *enginetest.Scripted }
+
+func (unhurried) Instant() bool { return false }

@@ -57,6 +57,7 @@ type Document struct {
 	Words          Indexed
 	Vector         []float32 // nil: none
 	Passages       []Passage // of a long one
+	of             Model     // that made the vectors
 	sums           []textSum // what the vectors of the whole and of the passages are found by in the cache; nil: they are not kept
 }
 

@@ -29,7 +29,7 @@ func (d *Document) Divide(embedded string) {
 }
 
 // EmbedDocuments gives documents their passages, and them and their passages the vectors, where there is a model to make them; texts are what is embedded.
-// The error is that of Embed, and where it is an *Unusable it tells of the documents alone: a passage may go without. The same holds for locks.
+// The error is that of the model, and where it is an *Unusable it tells of the documents alone: a passage may go without. The same holds for locks.
 func (ix *Index) EmbedDocuments(ctx context.Context, docs []*Document, texts []string) error {
 	all := slices.Clone(texts)
 	for i, d := range docs {
@@ -38,8 +38,7 @@ func (ix *Index) EmbedDocuments(ctx context.Context, docs []*Document, texts []s
 			all = append(all, texts[i][p.Start:p.Start+p.Length])
 		}
 	}
-	sums := ix.sums(all)
-	vectors, err := ix.Embed(ctx, all)
+	vectors, sums, of, err := ix.embed(ctx, all)
 	var bad *Unusable
 	if errors.As(err, &bad) {
 		for i := range bad.Of {
@@ -56,7 +55,7 @@ func (ix *Index) EmbedDocuments(ctx context.Context, docs []*Document, texts []s
 	}
 	next := len(docs)
 	for i, d := range docs {
-		d.Vector = vectors[i]
+		d.Vector, d.of = vectors[i], of
 		if sums != nil {
 			d.sums = append([]textSum{sums[i]}, sums[next:next+len(d.Passages)]...)
 		}
@@ -77,15 +76,15 @@ func (d *Document) sum(n int) textSum {
 }
 
 // insertPassages writes the passages of live documents, and gives their vectors.
-func (ix *Index) insertPassages(ctx context.Context, tx *duck.Write, docs []*Document) (made []embedded, err error) {
-	n := 0
+func (ix *Index) insertPassages(ctx context.Context, tx *duck.Write, docs []*Document) (vectors made, err error) {
+	n, vectors := 0, made{}
 	for _, d := range docs {
 		if !d.Retired {
 			n += len(d.Passages)
 		}
 	}
 	if n == 0 {
-		return nil, nil
+		return vectors, nil
 	}
 	numbers, err := ix.NextDocNos(ctx, tx.Conn, n)
 	if err != nil {
@@ -99,12 +98,10 @@ func (ix *Index) insertPassages(ctx context.Context, tx *duck.Write, docs []*Doc
 		for i, p := range d.Passages {
 			number := numbers[len(rows)]
 			rows = append(rows, []driver.Value{number, d.No, p.Start, p.Length})
-			if p.Vector != nil {
-				made = append(made, embedded{number, d.sum(i + 1), p.Vector})
-			}
+			vectors.add(d, i+1, number, p.Vector)
 		}
 	}
-	return made, tx.AppendRows("passages", rows)
+	return vectors, tx.AppendRows("passages", rows)
 }
 
 // deleteVectors takes out the vectors of documents, and their passages with those of them.
@@ -131,12 +128,9 @@ func (ix *Index) deleteVectors(ctx context.Context, tx *duck.Write, docNos []int
 	return ix.inVectors(ctx, tx, "vectors_delete", "{numbers}", strings.Join(list, ", "))
 }
 
-// inVectors runs a statement for the vectors of the file's model, and for those that are to take their place.
+// inVectors runs a statement for the vectors of each of the file's models.
 func (ix *Index) inVectors(ctx context.Context, tx *duck.Write, query string, replaced ...string) error {
-	for _, m := range []Model{ix.Chosen, ix.next} {
-		if m.N == 0 {
-			continue
-		}
+	for _, m := range ix.All() {
 		if err := tx.ExecDDL(ctx, sqlfiles.Query(query), append([]string{"{table}", m.Table()}, replaced...)...); err != nil {
 			return err
 		}

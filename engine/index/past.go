@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
-	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/kinds"
 	sqlfiles "github.com/mallardmem/mallard/sql"
 )
@@ -40,8 +38,8 @@ func (ix *Index) Keep(ctx context.Context, tx *duck.Write, kind kinds.Kind, docN
 			_, err = tx.Exec(ctx, query, sql.Named("doc_no", docNo), sql.Named("former", former))
 		}
 	}
-	for _, m := range []Model{ix.Chosen, ix.next} {
-		if err == nil && m.N > 0 {
+	for _, m := range ix.All() {
+		if err == nil {
 			err = tx.ExecDDL(ctx, sqlfiles.Query("past_vectors_keep"), "{n}", strconv.Itoa(m.N), "{doc_no}", strconv.Itoa(int(docNo)), "{former}", strconv.Itoa(int(former)))
 		}
 	}
@@ -64,31 +62,33 @@ func (ix *Index) InsertPast(ctx context.Context, tx *duck.Write, docs []*Documen
 	if err := ix.Words.learn(ctx, tx, docs); err != nil {
 		return err
 	}
-	var documents, postings, passages, vectors [][]driver.Value
-	var made []embedded
+	var documents, postings, passages, rows [][]driver.Value
+	vectors := made{}
 	for i, d := range docs {
 		documents = append(documents, d.pastRow(until[i]))
 		for _, term := range slices.Sorted(maps.Keys(d.Words.Frequency)) {
 			postings = append(postings, []driver.Value{ix.Words.terms[ix.Words.hash(term)], string(d.Kind), d.No, d.Words.Frequency[term]})
 		}
-		if d.Vector != nil {
-			vectors = append(vectors, []driver.Value{d.No, int32(ix.Chosen.N), d.Vector})
-			made = append(made, embedded{d.No, d.sum(0), d.Vector})
-		}
+		vectors.add(d, 0, d.No, d.Vector)
 		numbers, err := ix.NextDocNos(ctx, tx.Conn, len(d.Passages))
 		if err != nil {
 			return err
 		}
 		for n, p := range d.Passages {
 			passages = append(passages, []driver.Value{numbers[n], d.No, p.Start, p.Length})
-			if p.Vector != nil {
-				vectors = append(vectors, []driver.Value{numbers[n], int32(ix.Chosen.N), p.Vector})
-				made = append(made, embedded{numbers[n], d.sum(n + 1), p.Vector})
-			}
+			vectors.add(d, n+1, numbers[n], p.Vector)
+		}
+	}
+	for _, m := range ix.All() { // those of a model that was dropped meanwhile are left out
+		for _, e := range vectors[m] {
+			rows = append(rows, []driver.Value{e.number, int32(m.N), e.vector})
+		}
+		if err := ix.remember(ctx, tx, m.fingerprint, vectors[m], false); err != nil {
+			return err
 		}
 	}
 	return errors.Join(tx.AppendRows("past_documents", documents), tx.AppendRows("past_postings", postings), tx.AppendRows("past_passages", passages),
-		tx.AppendRows("past_vectors", vectors), ix.remember(ctx, tx, ix.Chosen.fingerprint, made, false))
+		tx.AppendRows("past_vectors", rows))
 }
 
 // pastRow is a document as a row of past_documents.
@@ -157,91 +157,6 @@ func (ix *Index) rebuildPast(ctx context.Context, tx *duck.Write, seen map[wordH
 		err = flush()
 	}
 	return done, err
-}
-
-// fillPast gives a vector of m, which is the options' model, to every document of the past, and every passage of such, that has none; as fill does for those of the present.
-func (ix *Index) fillPast(ctx context.Context, m Model) (done int, err error) {
-	var after int32
-	var bad *Unusable
-	for {
-		all, texts, err := ix.missingPast(ctx, m, after)
-		if err != nil {
-			return done, err
-		}
-		if len(all) == 0 {
-			break
-		}
-		after = all[len(all)-1].number
-		vectors, err := ix.embedWhenever(ctx, texts)
-		if err != nil && !errors.As(err, &bad) {
-			return done, fmt.Errorf("rebuild index: %w", err)
-		}
-		if err := ix.file.Write(ctx, "rebuild index", func(tx *duck.Write) error { return ix.insertPast(ctx, tx, m, all, texts, vectors) }); err != nil {
-			return done, err
-		}
-		done += len(all)
-		ix.opts.Progress("vectors of the past", done, 0)
-		if len(all) < ix.vectorBatch() {
-			break
-		}
-	}
-	if bad != nil {
-		return done, fmt.Errorf("rebuild index: %w", bad)
-	}
-	return done, nil
-}
-
-// missingPast gives the next documents and passages of the past without a vector of m, and the texts to embed.
-func (ix *Index) missingPast(ctx context.Context, m Model, after int32) (all []unembedded, texts []string, err error) {
-	err = ix.file.Read(ctx, "rebuild index", func(c *duck.Conn) error {
-		all, err = duck.List(ctx, c, "past_missing", func(rows *sql.Rows, u *unembedded) error {
-			return rows.Scan(&u.number, &u.docNo, &u.start, &u.length)
-		}, sql.Named("n", m.N), sql.Named("after", after), sql.Named("limit", int64(ix.vectorBatch())))
-		if err != nil || len(all) == 0 {
-			return err
-		}
-		var docNos []int32
-		for _, u := range all {
-			docNos = append(docNos, u.docNo)
-		}
-		embedded := map[int32]string{}
-		err = ix.past.Texts(ctx, c, docNos, func(docNo int32, _ []Field, text string) { embedded[docNo] = text })
-		for _, u := range all {
-			texts = append(texts, u.of(embedded[u.docNo]))
-		}
-		return err
-	})
-	return all, texts, err
-}
-
-// insertPast writes the vectors of those that still want one. Their texts can't have changed.
-func (ix *Index) insertPast(ctx context.Context, tx *duck.Write, m Model, all []unembedded, texts []string, vectors [][]float32) error {
-	if m != ix.Chosen && m != ix.next {
-		return fmt.Errorf("%w: the vectors are made with another model", fault.ErrConflict)
-	}
-	numbers := make([]int32, len(all))
-	for i, u := range all {
-		numbers[i] = u.number
-	}
-	wanted, err := duck.Column[int32](ctx, tx.Conn, "past_wanted", sql.Named("numbers", numbers), sql.Named("n", m.N))
-	if err != nil {
-		return err
-	}
-	var rows [][]driver.Value
-	var made []embedded
-	sums := ix.sums(texts)
-	for i, u := range all {
-		if vectors[i] != nil && slices.Contains(wanted, u.number) {
-			rows = append(rows, []driver.Value{u.number, int32(m.N), vectors[i]})
-			if sums != nil {
-				made = append(made, embedded{u.number, sums[i], vectors[i]})
-			}
-		}
-	}
-	if err := tx.AppendRows("past_vectors", rows); err != nil {
-		return err
-	}
-	return ix.remember(ctx, tx, m.fingerprint, made, true)
 }
 
 // formerlyWritten takes out of left what documents of the past have.

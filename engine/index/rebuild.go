@@ -68,13 +68,16 @@ func (ix *Index) RebuildIndex(ctx context.Context, r RebuildRequest) (*Rebuilt, 
 		result.FTS, err = ix.rebuildFTS(ctx, "rebuild index")
 	}
 	if err == nil && r.Vectors {
-		result.Vectors, result.PastVectors, err = ix.replaceVectors(ctx)
+		var made Embedded
+		made, err = ix.replaceVectors(ctx)
+		result.Vectors, result.PastVectors = made.Vectors, made.PastVectors
 	}
-	if err != nil || !ix.Embedding() {
+	by, of := ix.Embedder()
+	if err != nil || by == nil {
 		return result, err
 	}
-	made, past, err := ix.EmbedMissing(ctx)
-	result.Vectors, result.PastVectors = result.Vectors+made, result.PastVectors+past
+	made, err := filling{ix, "rebuild index", by, of}.all(ctx)
+	result.Vectors, result.PastVectors = result.Vectors+made.Vectors, result.PastVectors+made.PastVectors
 	return result, err
 }
 

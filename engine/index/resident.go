@@ -17,6 +17,7 @@ type residence struct {
 	commits sync.RWMutex
 	now     *resident.Index // nil: there is none; commits protects it
 	worn    bool            // it should be made anew, and answers until it is; likewise
+	of      Model           // whose vectors it has; zero: none; likewise
 
 	// The writer's lock owns these.
 	changes    []resident.Change // of the write under way
@@ -56,7 +57,11 @@ func (ix *Index) noteWords(docs []*Document, moved bool) {
 		for term, tf := range d.Words.Frequency {
 			words.Hashes, words.TFs = append(words.Hashes, uint64(ix.Words.hash(term))), append(words.TFs, tf)
 		}
-		ix.residence.changes = append(ix.residence.changes, resident.Change{Document: d.resident(), Words: words, Vector: d.Vector, Passages: d.embeddedPassages(), Moved: moved})
+		change := resident.Change{Document: d.resident(), Words: words, Moved: moved}
+		if d.of == ix.Chosen {
+			change.Vector, change.Passages = d.Vector, d.embeddedPassages()
+		}
+		ix.residence.changes = append(ix.residence.changes, change)
 	}
 }
 
@@ -185,6 +190,9 @@ func (ix *Index) Resident(read func() error, do func(*resident.Index) error) (ok
 	return true, do(r.now)
 }
 
+// ResidentModel is whose vectors the resident index has. It is for what Resident calls.
+func (ix *Index) ResidentModel() Model { return ix.residence.of }
+
 // wantResident has the resident index made, unless somebody has already.
 func (ix *Index) wantResident() {
 	r := &ix.residence
@@ -278,7 +286,7 @@ func (ix *Index) Close() {
 // memory. Where another write made useless what was read, there is none yet.
 func (ix *Index) makeResident(ctx context.Context) (fits bool, err error) {
 	r, m := &ix.residence, &making{}
-	x, err := ix.readResident(ctx, m)
+	x, of, err := ix.readResident(ctx, m)
 	ix.file.Lock(context.WithoutCancel(ctx)) // with the file closed as well: nobody has it then
 	defer ix.file.Unlock()
 	wanted := r.making == m
@@ -290,21 +298,21 @@ func (ix *Index) makeResident(ctx context.Context) (fits bool, err error) {
 	}
 	x.Apply(m.changes)
 	r.commits.Lock()
-	r.now, r.worn = x, false
+	r.now, r.worn, r.of = x, false, of
 	r.commits.Unlock()
 	return true, nil
 }
 
-// readResident reads a resident index; nil: it would not fit.
-func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index, err error) {
+// readResident reads a resident index, and says whose vectors it has; nil: it would not fit.
+func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index, of Model, err error) {
 	if err := ix.file.Lock(ctx); err != nil {
-		return nil, err
+		return nil, of, err
 	}
 	unlock := sync.OnceFunc(ix.file.Unlock)
 	defer unlock()
 	leave, err := ix.file.Enter(ctx)
 	if err != nil {
-		return nil, err
+		return nil, of, err
 	}
 	defer leave()
 	err = ix.reading(ctx, func(c, second *duck.Conn) error {
@@ -313,16 +321,16 @@ func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index
 			return err
 		}
 		ix.residence.making = m
-		model := ix.Chosen
+		of = ix.Chosen
 		unlock()
 		limit := int64(ix.opts.ResidentMB) << 20
 		if resident.Bytes(documents, postings, 0, 0) > limit {
 			return nil
 		}
-		if resident.Bytes(documents, postings, passages, model.Dims) > limit {
-			model = Model{}
+		if resident.Bytes(documents, postings, passages, of.Dims) > limit {
+			of = Model{}
 		}
-		made := resident.New(model.Dims)
+		made := resident.New(of.Dims)
 		if err := loadResident(ctx, c, second, made, limit); err != nil {
 			return err
 		}
@@ -330,9 +338,9 @@ func (ix *Index) readResident(ctx context.Context, m *making) (x *resident.Index
 		return nil
 	})
 	if errors.Is(err, errTooLarge) {
-		return nil, nil
+		return nil, of, nil
 	}
-	return x, err
+	return x, of, err
 }
 
 // reading runs do with two connections that see the same state of the file. Nobody writes until do is called.

@@ -2,155 +2,40 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
-	sqlfiles "github.com/mallardmem/mallard/sql"
+	"github.com/mallardmem/mallard/engine/setup"
 )
 
-// Model is an embedding model as the file knows it; its vectors are in the table vectors_<n>.
-type Model struct {
-	N           int
-	Name        string
-	Dims        int
-	fingerprint string
-}
-
-func (m Model) Table() string { return "vectors_" + strconv.Itoa(m.N) }
-
-func (m Model) String() string { return fmt.Sprintf("%s (%d dimensions)", m.Name, m.Dims) }
-
-// adoptModel compares the file's model with the one in the options; a file without one takes it.
-func (ix *Index) adoptModel(ctx context.Context) error {
-	var err error
-	if ix.Chosen, ix.next, err = ModelsOf(ctx, ix.file.Conn); err != nil || ix.opts.Embedder == nil {
-		return err
-	}
-	wanted := ix.offered()
-	switch {
-	case ix.Chosen.N == 0 && ix.opts.ReadOnly:
-		return nil
-	case ix.Chosen.N == 0:
-		if err := ix.file.Prepare(ctx, func(tx *duck.Write) error { return ix.choose(ctx, tx, wanted) }); err != nil {
-			return err
-		}
-		ix.adopt(wanted, Model{})
-	case wanted.fingerprint != ix.Chosen.fingerprint && !ix.opts.ReplaceModel:
-		return fmt.Errorf("%w: the file's vectors are from %s, this program brings %s; open it with the former, or embed everything anew with `memctl index rebuild --replace-model`",
-			fault.ErrModelMismatch, ix.Chosen, wanted)
-	}
-	return nil
-}
-
-// ModelsOf reads the file's model, and the next one; the zero model is none.
-func ModelsOf(ctx context.Context, c *duck.Conn) (chosen, next Model, err error) {
-	err = c.Each(ctx, "model_list", func(rows *sql.Rows) error {
-		var m Model
-		var isChosen bool
-		err := rows.Scan(&m.N, &m.Name, &m.Dims, &m.fingerprint, &isChosen)
-		if isChosen {
-			chosen = m
-		} else {
-			next = m
-		}
-		return err
-	})
-	return chosen, next, err
-}
-
-// offered is the model in the options, as the next one of the file.
-func (ix *Index) offered() Model {
-	m := ix.opts.Embedder
-	return Model{max(ix.Chosen.N, ix.next.N) + 1, m.Model(), m.Dims(), m.Fingerprint()}
-}
-
-// Embedding reports whether the options' model is the file's, so that its vectors may be written and asked.
-func (ix *Index) Embedding() bool {
-	ix.models.RLock()
-	defer ix.models.RUnlock()
-	return ix.opts.Embedder != nil && ix.Chosen.N > 0 && ix.Chosen.fingerprint == ix.opts.Embedder.Fingerprint()
-}
-
-// choose makes m the model of a file that has none. The caller adopts m when it is committed.
-func (ix *Index) choose(ctx context.Context, tx *duck.Write, m Model) error {
-	if err := ix.insertModel(ctx, tx, m, true); err != nil {
-		return err
-	}
-	return m.Point(ctx, tx)
-}
-
-// CreateVectors makes room for the vectors of the model.
-func (m Model) CreateVectors(ctx context.Context, tx *duck.Write) error {
-	return tx.ExecDDL(ctx, sqlfiles.Query("vectors_create"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
-}
-
-// insertModel adds a model and makes room for its vectors.
-func (ix *Index) insertModel(ctx context.Context, tx *duck.Write, m Model, chosen bool) error {
-	if err := m.CreateVectors(ctx, tx); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, "model_insert", sql.Named("n", m.N), sql.Named("name", m.Name), sql.Named("dims", m.Dims),
-		sql.Named("fingerprint", m.fingerprint), sql.Named("chosen", chosen), sql.Named("created_at", ix.file.Now()))
-	return err
-}
-
-// Point lets queries read the vectors of the model.
-func (m Model) Point(ctx context.Context, tx *duck.Write) error {
-	return tx.ExecDDL(ctx, sqlfiles.Query("vectors_choose"), "{n}", strconv.Itoa(m.N), "{dims}", strconv.Itoa(m.Dims))
-}
-
-// drop removes a model with its vectors, if it is one.
-func (m Model) drop(ctx context.Context, tx *duck.Write) error {
-	if m.N == 0 {
-		return nil
-	}
-	if err := tx.ExecDDL(ctx, sqlfiles.Query("vectors_drop"), "{n}", strconv.Itoa(m.N)); err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, "past_vectors_drop", sql.Named("n", m.N)); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, "model_delete", sql.Named("n", m.N))
-	return err
-}
-
-// adopt goes on with models that were written.
-func (ix *Index) adopt(chosen, next Model) {
-	ix.models.Lock()
-	defer ix.models.Unlock()
-	ix.Chosen, ix.next = chosen, next
-}
-
-// Embed makes the vectors of texts in time, or none when there is no model to make them. It must not be called with the writer's lock:
-// a model may think for long.
-func (ix *Index) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	if !ix.Embedding() || len(texts) == 0 {
-		return make([][]float32, len(texts)), nil
+// embed makes the vectors of texts in time with the file's model, which is of, or none where nobody brought it; sums are what they are found by in the cache. It must not be called with the
+// writer's lock: a model may think for long, and by the time it is done the file may go by another one.
+func (ix *Index) embed(ctx context.Context, texts []string) (vectors [][]float32, sums []textSum, of Model, err error) {
+	by, of := ix.Embedder()
+	if by == nil || len(texts) == 0 {
+		return make([][]float32, len(texts)), nil, of, nil
 	}
 	inTime, cancel := context.WithTimeout(ctx, ix.opts.EmbedDeadline+time.Duration(len(texts)-1)*time.Second/2)
 	defer cancel()
-	return ix.embedWhenever(inTime, texts)
+	vectors, err = ix.embedWith(inTime, by, texts)
+	return vectors, ix.sums(by, texts), of, err
 }
 
-// embedWhenever is Embed with the model of the options, also where it is not the file's, and takes as long as that takes. Where only some
-// vectors are unusable the error is an *Unusable, and the others are given.
-//
-// What the cache has is not asked for, and of what is there several times, once.
-func (ix *Index) embedWhenever(ctx context.Context, texts []string) ([][]float32, error) {
-	sums := ix.sums(texts)
+// embedWith makes vectors of unit length, and takes as long as the model does. Where only some vectors are unusable the error is an *Unusable, and the others
+// are given. What the cache has is not asked for, and of what is there several times, once.
+func (ix *Index) embedWith(ctx context.Context, by setup.Embedder, texts []string) ([][]float32, error) {
+	sums := ix.sums(by, texts)
 	if sums == nil {
-		return ix.ask(ctx, texts)
+		return ask(ctx, by, texts)
 	}
-	vectors, err := ix.remembered(ctx, sums)
+	vectors, err := ix.remembered(ctx, by.Dims(), sums)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +50,7 @@ func (ix *Index) embedWhenever(ctx context.Context, texts []string) ([][]float32
 	if len(asked) == 0 {
 		return vectors, nil
 	}
-	made, err := ix.ask(ctx, asked)
+	made, err := ask(ctx, by, asked)
 	if made == nil {
 		return nil, err
 	}
@@ -187,18 +72,18 @@ func (ix *Index) embedWhenever(ctx context.Context, texts []string) ([][]float32
 	return vectors, nil
 }
 
-// ask has the model embed texts, and judges what it gives.
-func (ix *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
-	vectors, err := ix.opts.Embedder.EmbedTexts(ctx, texts)
+// ask has a model embed texts, and judges what it gives.
+func ask(ctx context.Context, by setup.Embedder, texts []string) ([][]float32, error) {
+	vectors, err := by.EmbedTexts(ctx, texts)
 	if err != nil {
-		return nil, fmt.Errorf("embed with %s: %w", ix.opts.Embedder.Model(), err)
+		return nil, fmt.Errorf("embed with %s: %w", by.Model(), err)
 	}
 	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("%w: %s gave %d vectors for %d texts", fault.ErrBadVector, ix.opts.Embedder.Model(), len(vectors), len(texts))
+		return nil, fmt.Errorf("%w: %s gave %d vectors for %d texts", fault.ErrBadVector, by.Model(), len(vectors), len(texts))
 	}
-	bad := &Unusable{ix.opts.Embedder.Model(), map[int]error{}}
+	bad := &Unusable{by.Model(), map[int]error{}}
 	for i, v := range vectors {
-		if vectors[i], err = Unit(v, ix.opts.Embedder.Dims()); err != nil {
+		if vectors[i], err = Unit(v, by.Dims()); err != nil {
 			bad.Of[i] = err
 		}
 	}
@@ -246,25 +131,41 @@ func Unit(v []float32, dims int) ([]float32, error) {
 	return scaled, nil
 }
 
-// insertVectors writes the passages of documents, and the vectors of both that have one.
+// made are vectors that are written, by the models that made them.
+type made map[Model][]embedded
+
+// add adds the vector of a document, 0, or of one of its passages, from 1, where it has one.
+func (v made) add(d *Document, n int, number int32, vector []float32) {
+	if vector != nil {
+		v[d.of] = append(v[d.of], embedded{number, d.sum(n), vector})
+	}
+}
+
+// insertVectors writes the passages of documents, and the vectors of both that have one, each into the table of the model that made it: since then the file may
+// go by another. Vectors of a model that was dropped meanwhile are left out.
 func (ix *Index) insertVectors(ctx context.Context, tx *duck.Write, docs []*Document) error {
-	made, err := ix.insertPassages(ctx, tx, docs)
+	vectors, err := ix.insertPassages(ctx, tx, docs)
 	if err != nil {
 		return err
 	}
 	for _, d := range docs {
-		if d.Vector != nil && !d.Retired {
-			made = append(made, embedded{d.No, d.sum(0), d.Vector})
+		if !d.Retired {
+			vectors.add(d, 0, d.No, d.Vector)
 		}
 	}
-	rows := make([][]driver.Value, len(made))
-	for i, e := range made {
-		rows[i] = []driver.Value{e.number, e.vector}
+	for _, m := range ix.All() {
+		rows := make([][]driver.Value, len(vectors[m]))
+		for i, e := range vectors[m] {
+			rows[i] = []driver.Value{e.number, e.vector}
+		}
+		if err := tx.AppendRows(m.Table(), rows); err != nil {
+			return err
+		}
+		if err := ix.remember(ctx, tx, m.fingerprint, vectors[m], false); err != nil {
+			return err
+		}
 	}
-	if err := tx.AppendRows(ix.Chosen.Table(), rows); err != nil {
-		return err
-	}
-	return ix.remember(ctx, tx, ix.Chosen.fingerprint, made, false)
+	return nil
 }
 
 // EmbeddingFailed says whether a write goes on without a vector: a model that is down must not lose a memory, one that gives

@@ -17,7 +17,7 @@ import (
 
 // DescribeRequest asks what an id names.
 type DescribeRequest struct {
-	ID    string // of a memory, message, summary, file or conversation, whole or its unique ending of six characters or more
+	ID    string // of a memory, message, summary, file, conversation or note, whole or its unique ending of six characters or more
 	Agent string // empty: an internal caller
 	// TokenCap is what an expansion of a summary may cost, for the manifest to say what fits. Default what the grant has left, or else
 	// Options.Conversation.MaxExpandTokens.
@@ -29,12 +29,13 @@ type DescribeRequest struct {
 // Description says what an id names: Kind says which of the pointers is set.
 type Description struct {
 	ID           string                     `json:"id"`
-	Kind         kinds.Kind                 `json:"kind"` // memory, message, summary, file or conversation
+	Kind         kinds.Kind                 `json:"kind"` // memory, message, summary, file, conversation or note
 	Conversation *conversation.Conversation `json:"conversation,omitempty"`
 	Memory       *memory.Memory             `json:"memory,omitempty"`
 	Message      *conversation.Message      `json:"message,omitempty"` // with its blocks
 	Summary      *compact.Summary           `json:"summary,omitempty"` // with its sources
 	File         *conversation.LargeFile    `json:"file,omitempty"`
+	Notes        []NoteAt                   `json:"notes,omitempty"` // the note, in each file that has it
 
 	// InContext is whether the current context has the message or the summary itself.
 	InContext bool `json:"in_context,omitempty"`
@@ -47,6 +48,17 @@ type Description struct {
 	TokenCap int            `json:"token_cap,omitempty"` // that the manifest reckons with
 
 	location *time.Location
+}
+
+// NoteAt is a note where it stands in a file.
+type NoteAt struct {
+	Folder     string    `json:"folder"`
+	Path       string    `json:"path"`
+	Scope      string    `json:"scope"`
+	ModifiedAt time.Time `json:"modified_at"`
+	FirstLine  int       `json:"first_line"`
+	LastLine   int       `json:"last_line"`
+	Text       string    `json:"text"`
 }
 
 // ManifestNode is a summary of a tree, and what it would cost to expand it wholly.
@@ -121,6 +133,11 @@ func (ts *Tools) describeNamed(ctx context.Context, c *duck.Conn, d *Description
 		if err == nil && d.Memory.RetractedBy != "" {
 			d.Memory.Text, d.Memory.L0, d.Memory.L1, d.Memory.L2, d.Memory.FactKey = "", "", "", "", ""
 		}
+		return err
+	case kinds.Note:
+		d.Notes, err = duck.List(ctx, c, "describe_note", func(rows *sql.Rows, n *NoteAt) error {
+			return rows.Scan(&n.Folder, &n.Path, &n.Scope, &n.ModifiedAt, &n.FirstLine, &n.LastLine, &n.Text)
+		}, sql.Named("id", n.id), sql.Named("scopes", duck.ListArg(n.visible)))
 		return err
 	case FileKind:
 		d.File, err = ts.conversations.FindLargeFile(ctx, c, n.id, "")

@@ -22,8 +22,9 @@ const (
 type named struct {
 	kind           kinds.Kind
 	id             string
-	conversationID string // "" of a memory
+	conversationID string // "" of a memory or a note
 	scope          string
+	visible        []string // the scopes that the asker may read; nil: all
 }
 
 // finders are the queries that look for an id of a prefix.
@@ -52,11 +53,14 @@ func (ts *Tools) lookUp(ctx context.Context, c *duck.Conn, id, agent string) (*n
 		if err != nil {
 			return nil, err
 		}
+		for _, n := range found {
+			n.visible = visible
+		}
 		if len(found) > 0 {
 			return ids.One("", id, found, func(n *named) string { return n.id })
 		}
 	}
-	return nil, fmt.Errorf("%w: %s; an id is mem_, msg_, sum_, file_ or conv_ and what follows it, whole, or the last %d characters or more of that",
+	return nil, fmt.Errorf("%w: %s; an id is mem_, msg_, sum_, file_ or conv_ and what follows it, whole, or the last %d characters or more of that; or that of a note",
 		fault.ErrNotFound, fault.Quote(id), ids.MinShort)
 }
 

@@ -3,6 +3,8 @@ package lookup_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/lookup"
 	"github.com/mallardmem/mallard/engine/memory"
+	"github.com/mallardmem/mallard/engine/note"
 )
 
 func described(t *testing.T, e *engine.Engine, r lookup.DescribeRequest) *lookup.Description {
@@ -145,5 +148,43 @@ func TestDescribeTheRest(t *testing.T) {
 	}
 	if _, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: m.ID, TokenCap: -1}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("%v, want ErrInvalid", err)
+	}
+}
+
+// TestDescribeANote: a note is found by its id, or the ending of it, with all files that have it and that the asker may see; what names it opens nothing to a grant.
+func TestDescribeANote(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	for _, scope := range []string{"global", "agent:scout"} {
+		folder := t.TempDir()
+		for _, name := range []string{"MEMORY.md", "again.md"} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte("Brakes of HB-455 are worn.\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := e.SyncNotes(t.Context(), note.SyncRequest{Folder: folder, Scope: scope, Files: []string{"."}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := e.Search(t.Context(), lookup.SearchRequest{Text: "brakes", Kinds: []kinds.Kind{kinds.Note}, Match: lookup.ExactMatch})
+	if err != nil || len(found.Hits) == 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	id := found.Hits[0].ID
+	for _, named := range []string{id, ids.Short(id)} {
+		for agent, want := range map[string]int{"": 4, "scout": 4, "stranger": 2} {
+			d := described(t, e, lookup.DescribeRequest{ID: named, Agent: agent})
+			if d.Kind != kinds.Note || d.ID != id || len(d.Notes) != want || d.Notes[0].Path != "MEMORY.md" || d.Notes[0].LastLine != 1 || !strings.Contains(d.Text(), "MEMORY.md:1-1 in ") || !strings.Contains(d.Text(), "\nBrakes of HB-455 are worn.\n") {
+				t.Errorf("%s for %q: %+v\n%s", named, agent, d, d.Text())
+			}
+		}
+	}
+	v := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "x"}}})
+	g, err := e.CreateGrant(t.Context(), lookup.GrantRequest{Conversations: []string{v.ConversationID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Describe(t.Context(), lookup.DescribeRequest{ID: id, Grant: g.ID}); !errors.Is(err, engine.ErrGrant) {
+		t.Errorf("with a grant: %v", err)
 	}
 }

@@ -39,6 +39,11 @@ func (d *Description) Text() string {
 	case d.Memory != nil:
 		m := d.Memory
 		fmt.Fprintf(&b, "%s, scope %s, tier %s, state %s, since %s\n\n%s\n", m.Category, m.Scope, m.Tier, m.State, conversation.Moment(m.ValidFrom, d.location), m.Level(memory.Full))
+	case len(d.Notes) > 0:
+		for _, n := range d.Notes {
+			fmt.Fprintf(&b, "%s:%d-%d in %s, scope %s, of %s\n", n.Path, n.FirstLine, n.LastLine, n.Folder, n.Scope, conversation.Moment(n.ModifiedAt, d.location))
+		}
+		fmt.Fprintf(&b, "\n%s\n", d.Notes[0].Text)
 	case d.Conversation != nil:
 		d.conversation(&b)
 	}

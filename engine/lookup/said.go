@@ -74,7 +74,7 @@ func (ts *Tools) family(ctx context.Context, c *duck.Conn, conversation, agent s
 		return nil, err
 	}
 	all := []string{}
-	return all, c.Each(ctx, "grep_family", func(rows *sql.Rows) error {
+	return all, c.EachFixed(ctx, "grep_family", func(rows *sql.Rows) error {
 		var id, scope string
 		err := rows.Scan(&id, &scope)
 		if ts.scopes.Now().Sees(agent, scope) {

@@ -50,8 +50,10 @@ type SearchRequest struct {
 	// Kinds that are searched: messages, or notes, summaries and memories. Who said it, and what brought it about, is asked of messages alone. Default messages.
 	Kinds []kinds.Kind
 	Said
-	Limit    int      // of the hits; 1 to 200, default 10
-	MinScore *float64 // the least score of a hit, 0 to 1; default 0.3 by meaning, 0.1 by both, and none for the rest
+	// WordsOnly has the hybrid match go by words alone, also where there is a model.
+	WordsOnly bool
+	Limit     int      // of the hits; 1 to 200, default 10
+	MinScore  *float64 // the least score of a hit, 0 to 1; default 0.3 by meaning, 0.1 by both, and none for the rest
 }
 
 // SearchResult is what a Search found.
@@ -180,8 +182,11 @@ func (r *SearchRequest) weights() *recall.Weights {
 func (ts *Tools) searchRanked(ctx context.Context, r SearchRequest, x *SearchResult) error {
 	q := recall.Query{Text: r.Text, Kinds: r.Kinds, Agent: r.Agent, Roles: r.Roles, Speakers: r.Speakers, SourceKinds: r.SourceKinds, NotSourceKinds: r.NotSourceKinds,
 		Since: r.Since, Until: r.Before, Limit: r.Limit, Weights: r.weights(), TagPrefixes: []string{}}
-	if r.Match == SemanticMatch {
+	switch {
+	case r.Match == SemanticMatch:
 		q.Mode = recall.VectorMode
+	case r.WordsOnly:
+		q.Mode = recall.LexicalMode
 	}
 	if r.Conversation != "" {
 		err := ts.file.Read(ctx, "search", func(c *duck.Conn) (err error) {

@@ -176,6 +176,16 @@ func TestGoClaw3HWithoutAModel(t *testing.T) {
 	}
 }
 
+// TestGoClaw3HWordsOnly: where words alone are wanted the model is not asked.
+func TestGoClaw3HWordsOnly(t *testing.T) {
+	e := enginetest.Open(t, engine.Options{Embedder: enginetest.Words{}})
+	all := harbourTalk(t, e)
+	x := search(t, e, lookup.SearchRequest{Text: "ferry", Limit: 3, WordsOnly: true})
+	if h := x.Hits[0]; found(x, all)[0] != 3 || h.Cosine != nil || h.BM25 == nil {
+		t.Errorf("%+v", h)
+	}
+}
+
 func TestGoClaw3HRecentIsPreviews(t *testing.T) {
 	e := enginetest.Open(t, engine.Options{})
 	all := harbourTalk(t, e)

@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -79,9 +80,34 @@ func Record(lines []Line, maxTokens int) string {
 	}
 	shown = shown[first:]
 	if first > 0 {
-		shown = append([]string{fmt.Sprintf("(The newest %d of %d messages; there was no room for those before them.)", len(shown), len(lines))}, shown...)
+		shown = append([]string{Newest(len(shown), len(lines))}, shown...)
 	}
 	return strings.Join(shown, "\n")
+}
+
+// Newest says in a record that it has so many messages of all.
+func Newest(n, of int) string {
+	return fmt.Sprintf("(The newest %d of %d messages; there was no room for those before them.)", n, of)
+}
+
+// Stretches divides messages into as few stretches as can be, in order, of which Record has room for each within maxTokens. Of more than most the newest are given, filled up
+// from the last one on.
+func Stretches(lines []Line, maxTokens, most int) (all [][]Line) {
+	longest := max(1, min(mostOfLine, maxTokens*bytesOfToken-aroundALine))
+	end, room := len(lines), maxTokens*bytesOfToken
+	for i := len(lines) - 1; i >= 0 && len(all) < most; i-- {
+		size := len(lines[i].text(longest)) + aroundALine
+		if size > room && i < end-1 {
+			all = append(all, lines[i+1:end])
+			end, room = i+1, maxTokens*bytesOfToken
+		}
+		room -= size
+	}
+	if end > 0 && len(all) < most {
+		all = append(all, lines[:end])
+	}
+	slices.Reverse(all)
+	return all
 }
 
 // text is what a record has of a line.

@@ -80,7 +80,7 @@ func (r *recall) calibration() (*Calibration, kinds.Kind) {
 	case r.query.Expand || r.result.Mode == VectorMode || len(r.question.counted) == 0: // the question has words that nobody asked, or none
 		return nil, ""
 	case r.result.Mode == Hybrid:
-		model = r.recaller.opts.Embedder.Model()
+		model = r.embedder.Model()
 	}
 	for set, builtin := range builtinWeights() {
 		w := r.weights

@@ -17,13 +17,14 @@ import (
 
 // Explanation says why a document has the score it has.
 type Explanation struct {
-	Words      []HitWord   `json:"words"`             // of the question, that it or its neighbours have; by Points
-	Neighbours []Neighbour `json:"neighbours"`        // what was said around it and counts with it, in that order
-	Speaker    *Speaker    `json:"speaker,omitempty"` // nil: the question names nobody, or several
-	Date       *DateFit    `json:"date,omitempty"`    // nil: the question names none
-	Reply      *Neighbour  `json:"reply,omitempty"`   // the question just before, which it may answer
-	Alike      *Alike      `json:"alike,omitempty"`   // the better document for whose sake it was deferred
-	Shares     []Share     `json:"shares"`            // add up to Candidate.Fused
+	Words      []HitWord   `json:"words"`              // of the question, that it or its neighbours have; by Points
+	Neighbours []Neighbour `json:"neighbours"`         // what was said around it and counts with it, in that order
+	Speaker    *Speaker    `json:"speaker,omitempty"`  // nil: the question names nobody, or several
+	Date       *DateFit    `json:"date,omitempty"`     // nil: the question names none
+	Reply      *Neighbour  `json:"reply,omitempty"`    // the question just before, which it may answer
+	Alike      *Alike      `json:"alike,omitempty"`    // the better document for whose sake it was deferred
+	Shares     []Share     `json:"shares"`             // add up to Candidate.Fused
+	Features   []Share     `json:"features,omitempty"` // add up to Candidate.Reranked, where features reranked it; the first is the fused score
 }
 
 // Share is what one signal brings into the fused score. Names are those of the weights, and "cap" for what the bounds 0 and 1 of
@@ -189,7 +190,7 @@ func (x *explanation) describe(ctx context.Context) error {
 	if err := x.load(ctx, x.docNos); err != nil {
 		return err
 	}
-	for _, read := range []func(context.Context) error{x.offer, x.readShares, x.readDates, x.readSpeakers, x.readAlike, x.readNeighbours, x.readWords} {
+	for _, read := range []func(context.Context) error{x.offer, x.readShares, x.readFeatures, x.readDates, x.readSpeakers, x.readAlike, x.readNeighbours, x.readWords} {
 		if err := read(ctx); err != nil {
 			return err
 		}

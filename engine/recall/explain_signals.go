@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 )
@@ -27,6 +28,23 @@ var signalColumns = []struct {
 	{"verbatim", func(v *Candidate) *float64 { return flag(v.Verbatim) }},
 	{"fresh", func(v *Candidate) *float64 { return v.FreshScore }},
 	{"fused", func(v *Candidate) *float64 { return &v.Fused }},
+	{"cosine", func(v *Candidate) *float64 { return v.Cosine }},
+	{"coverage", ofFeatures(func(f *Features) *float64 { return f.Coverage })},
+	{"proximity", ofFeatures(func(f *Features) *float64 { return f.Proximity })},
+	{"phrase", ofFeatures(func(f *Features) *float64 { return f.Phrase })},
+	{"named", ofFeatures(func(f *Features) *float64 { return f.Name })},
+	{"neighbour", ofFeatures(func(f *Features) *float64 { return f.Neighbour })},
+	{"session_best", ofFeatures(func(f *Features) *float64 { return f.Session })},
+}
+
+// ofFeatures is one of the features of a candidate that has them.
+func ofFeatures(of func(*Features) *float64) func(*Candidate) *float64 {
+	return func(v *Candidate) *float64 {
+		if v.Features == nil {
+			return nil
+		}
+		return of(v.Features)
+	}
 }
 
 func flag(set bool) *float64 {
@@ -54,14 +72,30 @@ func (x *explanation) offer(ctx context.Context) error {
 }
 
 func (x *explanation) readShares(ctx context.Context) error {
-	return x.c.Each(ctx, "explain_shares", func(rows *sql.Rows) error {
+	return x.eachShare(ctx, "explain_shares", func(docNo int32, s Share) { x.made[docNo].Shares = append(x.made[docNo].Shares, s) })
+}
+
+// readFeatures reads what each feature brought, of the documents that were reranked by them.
+func (x *explanation) readFeatures(ctx context.Context) error {
+	if !slices.ContainsFunc(x.docNos, func(docNo int32) bool { return x.subject[docNo].Features != nil }) {
+		return nil
+	}
+	return x.eachShare(ctx, "explain_features", func(docNo int32, s Share) {
+		if x.subject[docNo].Features != nil {
+			x.made[docNo].Features = append(x.made[docNo].Features, s)
+		}
+	})
+}
+
+func (x *explanation) eachShare(ctx context.Context, name string, add func(docNo int32, s Share)) error {
+	return x.c.Each(ctx, name, func(rows *sql.Rows) error {
 		var docNo int32
 		var n int
 		var s Share
 		if err := rows.Scan(&docNo, &n, &s.Name, &s.Value, &s.Weight, &s.Points); err != nil {
 			return err
 		}
-		x.made[docNo].Shares = append(x.made[docNo].Shares, s)
+		add(docNo, s)
 		return nil
 	})
 }

@@ -139,6 +139,9 @@ func (x *explanation) whyNot(ctx context.Context, m *missed) (*WhyNot, error) {
 	w.Reason = x.dropped(m, w)
 	if last := x.last(v); last != nil {
 		w.Gaps = gaps(x.made[v.DocNo].Shares, x.made[last.DocNo].Shares)
+		if own := x.made[v.DocNo]; own.Features != nil { // the fused score is one of them
+			w.Gaps = gaps(own.Features, x.made[last.DocNo].Features)
+		}
 	}
 	return w, nil
 }

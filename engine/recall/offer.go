@@ -26,6 +26,7 @@ type offers struct {
 	chance              float64
 	bestCosine, bestRaw float64 // greatest near cosine and raw score; NaN: nobody has any
 	modelScores         map[int32]float64
+	read                map[int32]said
 }
 
 // offered are the candidates, as recall_rank reads them.
@@ -72,7 +73,21 @@ var offered = duck.Table[offer]{Name: "offered", About: 100, Columns: []duck.Tab
 		}
 		return math.NaN()
 	}),
+	ofText("coverage", func(s said) float64 { return s.coverage }),
+	ofText("proximity", func(s said) float64 { return s.proximity }),
+	ofText("phrase", func(s said) float64 { return s.phrase }),
+	ofText("named", func(s said) float64 { return s.name }),
 }}
+
+// ofText is a column of what a text says of the question, where it was read.
+func ofText(name string, value func(said) float64) duck.TableColumn[offer] {
+	return duck.Value(name, func(o *offer) float64 {
+		if s, read := o.all.read[o.No]; read {
+			return value(s)
+		}
+		return math.NaN()
+	})
+}
 
 // asking is what is asked, as far as that is a list.
 type asking struct {
@@ -108,7 +123,7 @@ func (r *recall) offers() []offer {
 		}
 	}
 	all := &offers{at: r.at, hits: int32(r.query.Limit), byWords: r.question.byWords, chance: r.chance(),
-		bestCosine: math.NaN(), bestRaw: math.NaN(), modelScores: r.modelScores}
+		bestCosine: math.NaN(), bestRaw: math.NaN(), modelScores: r.modelScores, read: r.read}
 	list := make([]offer, len(r.found))
 	for i := range r.found {
 		f := &r.found[i]

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
@@ -105,12 +106,15 @@ func (r *recall) passageCosines(ctx context.Context, c *duck.Conn, docNos []int3
 	}
 	if r.result.Trace.Resident {
 		ok, err := r.recaller.index.Resident(func() error { return nil }, func(x *resident.Index) error {
+			if r.recaller.index.ResidentModel() != r.model {
+				return errNoVectors
+			}
 			for _, p := range x.Passages(docNos, r.question.vector) {
 				cosines[passageAt{p.No, p.Start}] = p.Cosine
 			}
 			return nil
 		})
-		if ok || err != nil {
+		if (ok || err != nil) && !errors.Is(err, errNoVectors) {
 			return cosines, err
 		}
 	}

@@ -25,12 +25,12 @@ func (r *recall) gatherPast(ctx context.Context, c *duck.Conn) (err error) {
 	if err := memory.Then(ctx, c, r.query.moment()); err != nil {
 		return err
 	}
-	model, _, err := index.ModelsOf(ctx, c)
+	models, err := index.ModelsOf(ctx, c)
 	if err != nil {
 		return err
 	}
 	knownAt, _ := r.query.moment().Stamps()
-	if err := c.ExecTempDDL(ctx, sqlfiles.Query("recall_then"), "{known_at}", knownAt, "{n}", strconv.Itoa(model.N)); err != nil {
+	if err := c.ExecTempDDL(ctx, sqlfiles.Query("recall_then"), "{known_at}", knownAt, "{n}", strconv.Itoa(models.Chosen.N)); err != nil {
 		return err
 	}
 	r.result.Trace.Stages = append(r.result.Trace.Stages, Stage{Name: "past", Duration: time.Since(start)})

@@ -72,8 +72,8 @@ type Query struct {
 	MinConfidence float64
 	// Mode; default hybrid where there is a model, else lexical. Hybrid or vector by name is ErrNoEmbedder without one.
 	Mode Mode
-	// Rerank is who looks at the best candidates once more. Default the model of Options.Reranker where there is one, else as the weights say. ModelRerank
-	// by name is ErrNoReranker without one.
+	// Rerank is who looks at the best candidates once more: a model, their features, their plain cosine or nobody. Default the model of Options.Reranker where
+	// there is one, else as the weights say. ModelRerank by name is ErrNoReranker without one.
 	Rerank Rerank
 	// WeightSet names stored weights; default "memory", or without memories "transcript", or "note" when only notes are asked for.
 	WeightSet string
@@ -207,9 +207,8 @@ func (q Query) validateMarks() error {
 	return memory.CheckWhere(q.Where)
 }
 
-// mode settles the mode: tags are lexical, and without a model so is everything that names no mode.
-func (rc *Recaller) mode(q Query, tags []string) (Mode, error) {
-	able := rc.index.Embedding()
+// mode settles the mode: tags are lexical, and where no model is able to embed the question so is everything that names no mode.
+func (q Query) mode(tags []string, able bool) (Mode, error) {
 	switch {
 	case len(tags) > 0:
 		return LexicalMode, nil

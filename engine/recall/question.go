@@ -56,7 +56,8 @@ func (r *recall) settle() (goOn bool, err error) {
 		return false, nil
 	}
 	r.tags = text.TagTokens(q.Text, q.TagPrefixes)
-	if r.result.Mode, err = rc.mode(q, r.tags); err != nil {
+	r.embedder, r.model = rc.index.Embedder()
+	if r.result.Mode, err = q.mode(r.tags, r.embedder != nil); err != nil {
 		return false, err
 	}
 	var refused []string
@@ -100,7 +101,7 @@ func (r *recall) ask(ctx context.Context, c *duck.Conn) error {
 	if err := r.findConversations(ctx, c); err != nil {
 		return err
 	}
-	if r.weights.Date > 0 {
+	if r.weights.Date > 0 || r.weights.Rerank == string(FeaturesRerank) && r.weights.FeatureDate > 0 {
 		r.question.periods = dates.Find(r.query.Text, r.at)
 		r.result.Trace.Dates = r.question.periods
 	}
@@ -298,7 +299,7 @@ func (r *recall) embed(ctx context.Context) error {
 	}
 	r.step = "embed"
 	start := time.Now()
-	embedder := r.recaller.opts.Embedder
+	embedder := r.embedder
 	var rarity func(string) float64
 	if r.weights.Rarity {
 		rarity = r.question.rarity
@@ -343,6 +344,15 @@ func (r *recall) gatherFile(ctx context.Context, c *duck.Conn) (err error) {
 // askFile puts the whole question into the connection's tables.
 func (r *recall) askFile(ctx context.Context, c *duck.Conn) error {
 	q := &r.question
+	if q.vector != nil {
+		models, err := index.ModelsOf(ctx, c)
+		if err != nil {
+			return err
+		}
+		if models.Chosen != r.model {
+			return errModelChanged
+		}
+	}
 	if !r.asksFile { // the resident index had counted them, and is gone since
 		if _, _, err := r.countFile(ctx, c); err != nil {
 			return err
@@ -419,7 +429,7 @@ func (r *recall) chance() float64 {
 	case q.vector == nil:
 		return allChance
 	}
-	if m, ok := r.recaller.opts.Embedder.(setup.Chancy); ok {
+	if m, ok := r.embedder.(setup.Chancy); ok {
 		return r.weights.Chance * m.Chance(q.sources)
 	}
 	return 0

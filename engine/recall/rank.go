@@ -116,7 +116,7 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 	switch {
 	case r.modelScores != nil:
 		w.Rerank = string(ModelRerank)
-	case r.result.Mode != Hybrid: // one channel has nothing to blend in
+	case r.result.Mode != Hybrid && w.Rerank == string(LightRerank): // one channel has nothing to blend in
 		w.Rerank = string(NoRerank)
 	}
 	if err := weighIn(ctx, p, w.arg()); err != nil {
@@ -127,7 +127,8 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 	defer offered.Put(p, nil)
 	asked.Put(p, []asking{{r.question.words, froms, untils}})
 	relating.Put(p, r.relations)
-	on := map[string]bool{"date": w.Date > 0 && len(froms) > 0, "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "window": w.Rerank != string(NoRerank)}
+	on := map[string]bool{"date": len(froms) > 0, "features": w.Rerank == string(FeaturesRerank), "speaker": w.Speaker > 0, "reply": w.Reply > 0, "answered": w.Answered > 0, "window": w.Rerank != string(NoRerank)}
+	on["beside"] = on["features"] && w.FeatureNeighbour+w.FeatureSession > 0
 	r.switchBesides(on)
 	byNo := make(map[int32]*resident.Found, len(r.found))
 	for i := range r.found {
@@ -137,6 +138,7 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 	var dest []any
 	var v Candidate
 	var position int32 // among those that a reranker may look at, from 1
+	var beside Features
 	r.positions = map[int32]int32{}
 	return p.EachPart(ctx, "recall_rank", on, w.arg(), func(rows *sql.Rows) error {
 		if dest == nil {
@@ -145,14 +147,19 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 				return err
 			}
 			for _, name := range names {
-				if name == "position" {
+				switch name {
+				case "position":
 					dest = append(dest, &position)
-					continue
+				case "neighbour_score":
+					dest = append(dest, &beside.Neighbour)
+				case "session_score":
+					dest = append(dest, &beside.Session)
+				default:
+					dest = append(dest, rankedColumns[name](&v))
 				}
-				dest = append(dest, rankedColumns[name](&v))
 			}
 		}
-		v = Candidate{}
+		v, beside = Candidate{}, Features{}
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
@@ -160,6 +167,9 @@ func (r *recall) order(ctx context.Context, p *duck.Conn) error {
 		v.Cosine, v.NearCosine, v.Raw, v.Met, v.Asks, v.Wishes, v.ByPassage, v.Verbatim = known(f.Cosine), known(f.NearCosine), known(f.Raw), known(f.Met), f.EndsAsking, f.Wishes, f.ByPassage, r.saysIt(v.DocNo)
 		if s, ok := r.modelScores[v.DocNo]; ok {
 			v.ModelScore = &s
+		}
+		if on["features"] && !slices.Contains(beforeRerank, v.Dropped) {
+			v.Features = r.features(v.DocNo, beside)
 		}
 		r.candidates, r.positions[v.DocNo] = append(r.candidates, v), position
 		return nil

@@ -3,10 +3,13 @@ package recall
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
+	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/internal/resident"
 	"github.com/mallardmem/mallard/engine/kinds"
 	"github.com/mallardmem/mallard/engine/memory"
@@ -16,12 +19,18 @@ import (
 // Recall finds the documents that answer a question, best first: both channels with their neighbours, dates, speakers, fusion,
 // floors, light rerank, boosts, decay, noise and diversity, as the weights say (docs/recall.md). The result is never nil; with an
 // error it has the trace of what was done. When the model fails, a recall that did not name its mode goes on with words alone and
-// says so in Notices. Errors: ErrInvalid, ErrNotFound (weights, conversation), ErrNoEmbedder, ErrNoFTS, ErrBadVector.
+// says so in Notices. Errors: ErrInvalid, ErrNotFound (weights, conversation), ErrNoEmbedder, ErrNoFTS, ErrBadVector; ErrConflict where the file went over to another model again and again.
 func (rc *Recaller) Recall(ctx context.Context, q Query) (*Result, error) {
 	start := time.Now()
-	r := &recall{recaller: rc, query: q.withDefaults(), result: &Result{}}
-	r.result.Trace.Query = q.Text
-	err := r.run(ctx)
+	var r *recall
+	var err error
+	for range mostChanges {
+		r = &recall{recaller: rc, query: q.withDefaults(), result: &Result{}}
+		r.result.Trace.Query = q.Text
+		if err = r.run(ctx); !errors.Is(err, errModelChanged) {
+			break
+		}
+	}
 	r.result.Trace.Duration = time.Since(start)
 	if err != nil {
 		r.result.Trace.Failure, r.result.Trace.Error = r.step, err.Error()
@@ -29,6 +38,11 @@ func (rc *Recaller) Recall(ctx context.Context, q Query) (*Result, error) {
 	}
 	return r.result, nil
 }
+
+// errModelChanged is that the file went over to another model after the question was embedded: the recall begins anew, mostChanges times at most.
+var errModelChanged = fmt.Errorf("%w: the file goes by another model", fault.ErrConflict)
+
+const mostChanges = 5
 
 // recall is one recall on its way.
 type recall struct {
@@ -42,6 +56,8 @@ type recall struct {
 	scopes        []string
 	conversations []string // ids
 	question      question
+	embedder      setup.Embedder // of the file's model, when the recall began; nil: none
+	model         index.Model
 	tags          []string
 	tagged        []int32 // documents that have them, once these were looked for
 	described     []int32 // memories that have the metadata, the source and the trust asked, likewise
@@ -52,6 +68,7 @@ type recall struct {
 	found         []resident.Found
 	positions     map[int32]int32   // of candidates, by their fused score
 	modelScores   map[int32]float64 // what the reranker says of documents; nil: it is not asked, or says nothing
+	read          map[int32]said    // what texts say of the question, where they were read; nil: none was
 	candidates    []Candidate
 	verbatim      []int32    // documents that say the question word for word, ascending; empty where the weights don't ask
 	relations     []relation // that lead to documents, likewise

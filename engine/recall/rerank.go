@@ -11,6 +11,7 @@ import (
 
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
+	"github.com/mallardmem/mallard/engine/memory"
 )
 
 // Rerank says who looks at the best candidates once more.
@@ -18,14 +19,15 @@ type Rerank string
 
 // The ways to rerank.
 const (
-	AnyRerank   Rerank = ""      // by the model of Options.Reranker where there is one, else as the weights say
-	ModelRerank Rerank = "model" // by that model
-	LightRerank Rerank = "light" // by the plain cosine
-	NoRerank    Rerank = "none"
+	AnyRerank      Rerank = ""         // by the model of Options.Reranker where there is one, else as the weights say
+	ModelRerank    Rerank = "model"    // by that model
+	FeaturesRerank Rerank = "features" // by what the text and what stands around it say of the question, as the weights feature_… say
+	LightRerank    Rerank = "light"    // by the plain cosine
+	NoRerank       Rerank = "none"
 )
 
 // Reranks lists those that a query may name.
-func Reranks() []Rerank { return []Rerank{ModelRerank, LightRerank, NoRerank} }
+func Reranks() []Rerank { return []Rerank{ModelRerank, FeaturesRerank, LightRerank, NoRerank} }
 
 // Reranking is what a model did in a recall.
 type Reranking struct {
@@ -44,8 +46,8 @@ const leastForModel = 100 * time.Millisecond
 func (r *recall) settleRerank() error {
 	switch by := r.query.Rerank; {
 	case by == ModelRerank && r.recaller.opts.Reranker == nil:
-		return fmt.Errorf("%w: open with Options.Reranker, or ask for rerank light or none", fault.ErrNoReranker)
-	case by == LightRerank || by == NoRerank:
+		return fmt.Errorf("%w: open with Options.Reranker, or ask for rerank features, light or none", fault.ErrNoReranker)
+	case by != AnyRerank && by != ModelRerank:
 		r.weights.Rerank = string(by)
 	}
 	return nil
@@ -56,31 +58,41 @@ func (r *recall) byModel() bool {
 	return r.recaller.opts.Reranker != nil && (r.query.Rerank == AnyRerank || r.query.Rerank == ModelRerank)
 }
 
-// rerank has the model look at the best candidates, as they are fused: twice as many as hits are wanted. c is the file. What it says is in modelScores;
-// if it fails or takes too long, it says nothing, and the trace why.
+// rerank finds out what the rerank stage needs and the candidates don't have yet: what the model says, or else what the texts say. c is the file.
 func (r *recall) rerank(ctx context.Context, c *duck.Conn) error {
-	if !r.byModel() || len(r.found) == 0 {
-		return nil
-	}
 	r.step = "rerank"
-	r.modelScores = map[int32]float64{}
+	if r.byModel() {
+		if err := r.scoreByModel(ctx, c); err != nil || r.modelScores != nil {
+			return err
+		}
+	}
+	if r.weights.readsTexts() {
+		return r.readTexts(ctx, c)
+	}
+	return nil
+}
+
+// window gives the best candidates, as they are fused, with what is shown of each: twice as many as hits are wanted.
+func (r *recall) window(ctx context.Context, c *duck.Conn, level memory.Level) ([]int32, map[int32]Hit, error) {
 	if err := ranking.Lend(ctx, func(p *duck.Conn) error { return r.order(ctx, p) }); err != nil {
-		return err
+		return nil, nil, err
 	}
-	window := slices.DeleteFunc(r.candidates, func(v Candidate) bool {
-		return slices.Contains([]string{"chance", "min_score", "expired", "rerank_window"}, v.Dropped)
-	})
+	window := slices.DeleteFunc(r.candidates, func(v Candidate) bool { return slices.Contains(beforeRerank, v.Dropped) })
 	r.candidates = nil
-	if len(window) == 0 {
-		return nil
-	}
 	slices.SortFunc(window, func(a, b Candidate) int { return cmp.Compare(r.positions[a.DocNo], r.positions[b.DocNo]) })
 	docNos := make([]int32, len(window))
 	for i, v := range window {
 		docNos[i] = v.DocNo
 	}
-	hits, err := hitsOf(ctx, c, r.query.Kinds, docNos, r.query.Level)
-	if err != nil {
+	hits, err := hitsOf(ctx, c, r.query.Kinds, docNos, level)
+	return docNos, hits, err
+}
+
+// scoreByModel has the model look at the best candidates. What it says is in modelScores; if it fails or takes too long, it says nothing, and the trace why.
+func (r *recall) scoreByModel(ctx context.Context, c *duck.Conn) error {
+	r.modelScores = map[int32]float64{}
+	docNos, hits, err := r.window(ctx, c, r.query.Level)
+	if err != nil || len(docNos) == 0 {
 		return err
 	}
 	texts := make([]string, len(docNos))

@@ -137,7 +137,7 @@ func TestModelRerankRefuses(t *testing.T) {
 	if _, err := e.Recall(t.Context(), recall.Query{Text: "x", Rerank: recall.ModelRerank}); !errors.Is(err, engine.ErrNoReranker) {
 		t.Errorf("without a model: %v", err)
 	}
-	if _, err := e.Recall(t.Context(), recall.Query{Text: "x", Rerank: "twice"}); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), `rerank is "twice"; allowed: model, light, none`) {
+	if _, err := e.Recall(t.Context(), recall.Query{Text: "x", Rerank: "twice"}); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), `rerank is "twice"; allowed: model, features, light, none`) {
 		t.Errorf("another: %v", err)
 	}
 	if _, err := engine.Open(t.Context(), ":memory:", engine.Options{RerankDeadline: -1}); !errors.Is(err, engine.ErrInvalid) {

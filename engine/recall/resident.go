@@ -94,7 +94,7 @@ func (r *recall) gatherResident(ctx context.Context, c *duck.Conn) (ok bool, err
 	}
 	var found []resident.Found
 	ok, err = r.recaller.index.Resident(func() error { return c.See(ctx) }, func(x *resident.Index) error {
-		if q.vector == nil || x.Dims() == len(q.vector) {
+		if q.vector == nil || r.recaller.index.ResidentModel() == r.model {
 			found = x.Gather(asked)
 			return nil
 		}

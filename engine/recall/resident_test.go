@@ -196,12 +196,18 @@ func TestResidentFits(t *testing.T) {
 
 // tolerance is how far a signal may be apart: what comes of vectors is added up in another order and then taken as a share of the greatest.
 var tolerance = map[string]float64{"tells": 1e-6, "asks": 1e-6, "wishes": 1e-6, "BM25": 1e-6, "met": 1e-6, "lexical": 1e-6, "date": 1e-6, "speaker": 1e-6,
-	"cosine": 1e-5, "near cosine": 1e-5, "vector": 1e-5, "reply": 1e-5, "answered": 1e-5, "relation": 1e-5, "fresh": 1e-6, "verbatim": 1e-6, "fused": 1e-5}
+	"cosine": 1e-5, "near cosine": 1e-5, "vector": 1e-5, "reply": 1e-5, "answered": 1e-5, "relation": 1e-5, "fresh": 1e-6, "verbatim": 1e-6, "fused": 1e-5,
+	"reranked": 1e-5, "coverage": 1e-6, "proximity": 1e-6, "phrase": 1e-6, "name": 1e-6, "neighbour": 1e-5, "session": 1e-5}
 
-// besidesOf are the signals that bring candidates of their own, as signalsOf gives the others.
+// besidesOf are the signals that bring candidates of their own, and what the rerank takes, as signalsOf gives the others.
 func besidesOf(v recall.Candidate) map[string]float64 {
-	numbers := map[string]float64{"verbatim": *flag(v.Verbatim)}
-	for name, p := range map[string]*float64{"relation": v.RelationScore, "fresh": v.FreshScore} {
+	numbers := map[string]float64{"verbatim": *flag(v.Verbatim), "reranked": v.Reranked}
+	var f recall.Features
+	if v.Features != nil {
+		f = *v.Features
+	}
+	for name, p := range map[string]*float64{"relation": v.RelationScore, "fresh": v.FreshScore,
+		"coverage": f.Coverage, "proximity": f.Proximity, "phrase": f.Phrase, "name": f.Name, "neighbour": f.Neighbour, "session": f.Session} {
 		if numbers[name] = -1; p != nil {
 			numbers[name] = *p
 		}
@@ -340,8 +346,12 @@ func narrow(rng *rand.Rand, q *recall.Query) {
 	}
 }
 
-// widen has at random signals count that bring candidates of their own, and scores be made in another way.
+// widen has at random signals count that bring candidates of their own, features or the cosine rerank, and scores be made in another way.
 func widen(rng *rand.Rand, w *recall.Weights) {
+	w.Rerank = []string{"features", "features", "light", "none"}[rng.IntN(4)]
+	for _, x := range featureWeights(w) {
+		*x = max(0, 1-2*rng.Float64())
+	}
 	w.Normalise = []string{"absolute", "maximum", "plain", "rank"}[rng.IntN(4)]
 	for _, x := range []*float64{&w.Verbatim, &w.Relation, &w.Fresh} {
 		if rng.IntN(2) == 0 {
@@ -462,6 +472,7 @@ func TestResidentAnswersAsTheFile(t *testing.T) {
 				q.Text = enginetest.Vocabulary[rng.IntN(len(enginetest.Vocabulary))][1:]
 			}
 		}
+		q.Rerank = []recall.Rerank{recall.AnyRerank, recall.AnyRerank, recall.FeaturesRerank, recall.LightRerank, recall.NoRerank}[rng.IntN(5)]
 		if rng.IntN(4) == 0 {
 			q.Explain = true
 		}

@@ -85,13 +85,15 @@ type Candidate struct {
 	Fused         float64  `json:"fused"`
 	Lead          float64  `json:"lead"`                  // by how much the greatest Fused is above the next; 0 of all others
 	ModelScore    *float64 `json:"model_score,omitempty"` // what the reranker says of the text; nil: nothing
-	Reranked      float64  `json:"reranked"`
-	Recency       float64  `json:"recency"`
-	Importance    float64  `json:"importance"`
-	Trusted       float64  `json:"trusted"` // after the weight trust
-	LengthNorm    float64  `json:"length_norm"`
-	Composite     *float64 `json:"composite,omitempty"` // of the decay engine
-	Decayed       float64  `json:"decayed"`             // the final score
+	// Features are what the rerank by features took, beside the cosine, the lexical and the date score; nil: there was none, or it did not get so far.
+	Features   *Features `json:"features,omitempty"`
+	Reranked   float64   `json:"reranked"`
+	Recency    float64   `json:"recency"`
+	Importance float64   `json:"importance"`
+	Trusted    float64   `json:"trusted"` // after the weight trust
+	LengthNorm float64   `json:"length_norm"`
+	Composite  *float64  `json:"composite,omitempty"` // of the decay engine
+	Decayed    float64   `json:"decayed"`             // the final score
 	// Confidence is how likely it is right, 0 to 1, where that was measured: of messages with the weights transcript, of memories with those of memory, as
 	// both are built in, by words with or without a model that comes with Mallard. Nil: it is not known.
 	Confidence *float64 `json:"confidence,omitempty"`

@@ -21,47 +21,56 @@ import (
 
 // Weights is every tunable number of ranking. The SQL type weights says what each is for, and so does docs/recall.md.
 type Weights struct {
-	Pool           int     `json:"pool"`
-	Whole          int     `json:"whole"`
-	K1             float64 `json:"k1"`
-	B              float64 `json:"b"`
-	Counted        string  `json:"counted"`
-	Normalise      string  `json:"normalise"`
-	Vector         float64 `json:"vector"`
-	Passage        float64 `json:"passage"`
-	Lexical        float64 `json:"lexical"`
-	Near           float64 `json:"near"`
-	Far            float64 `json:"far"`
-	LongTurn       float64 `json:"long_turn"`
-	Date           float64 `json:"date"`
-	DateDays       float64 `json:"date_days"`
-	Speaker        float64 `json:"speaker"`
-	Reply          float64 `json:"reply"`
-	Answered       float64 `json:"answered"`
-	Tells          float64 `json:"tells"`
-	Wish           float64 `json:"wish"`
-	Question       float64 `json:"question"`
-	Verbatim       float64 `json:"verbatim"`
-	Relation       float64 `json:"relation"`
-	Fresh          float64 `json:"fresh"`
-	Related        float64 `json:"related"`
-	Chance         float64 `json:"chance"`
-	MinScore       float64 `json:"min_score"`
-	Rerank         string  `json:"rerank"`
-	Decay          string  `json:"decay"`
-	FreshnessFloor bool    `json:"freshness_floor"`
-	Recency        float64 `json:"recency"`
-	RecencyDays    float64 `json:"recency_days"`
-	Importance     bool    `json:"importance"`
-	Trust          float64 `json:"trust"`
-	LengthAnchor   float64 `json:"length_anchor"`
-	LifeDays       float64 `json:"life_days"`
-	Reinforcement  float64 `json:"reinforcement"`
-	MaxLife        float64 `json:"max_life"`
-	HardMinScore   float64 `json:"hard_min_score"`
-	Noise          bool    `json:"noise"`
-	Diversity      float64 `json:"diversity"`
-	Rarity         bool    `json:"rarity"`
+	Pool             int     `json:"pool"`
+	Whole            int     `json:"whole"`
+	K1               float64 `json:"k1"`
+	B                float64 `json:"b"`
+	Counted          string  `json:"counted"`
+	Normalise        string  `json:"normalise"`
+	Vector           float64 `json:"vector"`
+	Passage          float64 `json:"passage"`
+	Lexical          float64 `json:"lexical"`
+	Near             float64 `json:"near"`
+	Far              float64 `json:"far"`
+	LongTurn         float64 `json:"long_turn"`
+	Date             float64 `json:"date"`
+	DateDays         float64 `json:"date_days"`
+	Speaker          float64 `json:"speaker"`
+	Reply            float64 `json:"reply"`
+	Answered         float64 `json:"answered"`
+	Tells            float64 `json:"tells"`
+	Wish             float64 `json:"wish"`
+	Question         float64 `json:"question"`
+	Verbatim         float64 `json:"verbatim"`
+	Relation         float64 `json:"relation"`
+	Fresh            float64 `json:"fresh"`
+	Related          float64 `json:"related"`
+	Chance           float64 `json:"chance"`
+	MinScore         float64 `json:"min_score"`
+	Rerank           string  `json:"rerank"`
+	FeatureCosine    float64 `json:"feature_cosine"`
+	FeatureLexical   float64 `json:"feature_lexical"`
+	FeatureCoverage  float64 `json:"feature_coverage"`
+	FeatureProximity float64 `json:"feature_proximity"`
+	FeaturePhrase    float64 `json:"feature_phrase"`
+	FeatureName      float64 `json:"feature_name"`
+	FeatureDate      float64 `json:"feature_date"`
+	FeatureNeighbour float64 `json:"feature_neighbour"`
+	FeatureSession   float64 `json:"feature_session"`
+	Decay            string  `json:"decay"`
+	FreshnessFloor   bool    `json:"freshness_floor"`
+	Recency          float64 `json:"recency"`
+	RecencyDays      float64 `json:"recency_days"`
+	Importance       bool    `json:"importance"`
+	Trust            float64 `json:"trust"`
+	LengthAnchor     float64 `json:"length_anchor"`
+	LifeDays         float64 `json:"life_days"`
+	Reinforcement    float64 `json:"reinforcement"`
+	MaxLife          float64 `json:"max_life"`
+	HardMinScore     float64 `json:"hard_min_score"`
+	Noise            bool    `json:"noise"`
+	Diversity        float64 `json:"diversity"`
+	Rarity           bool    `json:"rarity"`
 
 	// Where a hit by words stands out, and how the decay engine fades a memory.
 	ExactFrom       float64 `json:"exact_from"`
@@ -108,13 +117,14 @@ func NoteWeights() Weights {
 	})
 }
 
-// fading is a set with the numbers by which memories fade, and near-exact hits stand out, as they are built in.
+// fading is a set with the numbers by which memories fade, near-exact hits stand out and features rerank, as they are built in.
 func fading(w Weights) Weights {
 	w.ExactFrom, w.ExactShare = 0.75, 0.92
 	w.HalfLife, w.DynamicHalfLife, w.Modulation = 30, 10, 1.5
 	w.CoreBeta, w.WorkingBeta, w.PeripheralBeta = 0.8, 1, 1.3
 	w.RecencyPart, w.FrequencyPart, w.IntrinsicPart = 0.4, 0.3, 0.3
 	w.DecayFloor, w.CoreFloor, w.WorkingFloor, w.PeripheralFloor = 0.3, 0.9, 0.7, 0.5
+	w.FeatureProximity, w.FeaturePhrase, w.FeatureName, w.FeatureDate = 0.1, 0.06, 0.03, 0.1 // the others add nothing to these
 	return w
 }
 
@@ -166,6 +176,9 @@ func (w Weights) validate() error {
 		{"exact_from", w.ExactFrom, 0, 1}, {"exact_share", w.ExactShare, 0, 1}, {"modulation", w.Modulation, 0, 10},
 		{"recency_part", w.RecencyPart, 0, 1}, {"frequency_part", w.FrequencyPart, 0, 1}, {"intrinsic_part", w.IntrinsicPart, 0, 1},
 		{"decay_floor", w.DecayFloor, 0, 1}, {"core_floor", w.CoreFloor, 0, 1}, {"working_floor", w.WorkingFloor, 0, 1}, {"peripheral_floor", w.PeripheralFloor, 0, 1},
+		{"feature_cosine", w.FeatureCosine, 0, 1}, {"feature_lexical", w.FeatureLexical, 0, 1}, {"feature_coverage", w.FeatureCoverage, 0, 1},
+		{"feature_proximity", w.FeatureProximity, 0, 1}, {"feature_phrase", w.FeaturePhrase, 0, 1}, {"feature_name", w.FeatureName, 0, 1},
+		{"feature_date", w.FeatureDate, 0, 1}, {"feature_neighbour", w.FeatureNeighbour, 0, 1}, {"feature_session", w.FeatureSession, 0, 1},
 		{"half_life", w.HalfLife, w.leastFading(1), 365}, {"dynamic_half_life", w.DynamicHalfLife, w.leastFading(1), 365},
 		{"core_beta", w.CoreBeta, w.leastFading(0.1), 5}, {"working_beta", w.WorkingBeta, w.leastFading(0.1), 5}, {"peripheral_beta", w.PeripheralBeta, w.leastFading(0.1), 5},
 	} {
@@ -176,7 +189,7 @@ func (w Weights) validate() error {
 	return cmp.Or(
 		fault.Member("counted", w.Counted, []string{"kind", "asked"}),
 		fault.Member("normalise", w.Normalise, []string{"absolute", "maximum", "plain", "rank"}),
-		fault.Member("rerank", w.Rerank, []string{"light", "none"}),
+		fault.Member("rerank", w.Rerank, []string{"light", "features", "none"}),
 		fault.Member("decay", w.Decay, []string{"engine", "simple", "none"}))
 }
 

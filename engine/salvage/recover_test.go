@@ -227,6 +227,11 @@ func TestRecoverTwoModels(t *testing.T) {
 	if diff := cmp.Diff(before, rowsIn(t, out)); diff != "" {
 		t.Errorf("with both (-before +after):\n%s", diff)
 	}
+	e = enginetest.OpenFile(t, out, engine.Options{Embedder: enginetest.Words{}})
+	if added, err := e.AddModel(t.Context(), index.AddModelRequest{Embedder: enginetest.Words{N: 16}}); err != nil || added.Next || added.N != 2 || !added.Whole() {
+		t.Errorf("the other model, added again: %+v, %v: want it beside, to take nobody's place", added, err)
+	}
+	enginetest.CloseFile(t, e)
 	enginetest.Tamper(t, path, "UPDATE models SET dims = 63 WHERE n = 1")
 	found, out, err := saved(t, map[string][]byte{"": enginetest.BytesOf(t, path)})
 	if err != nil {

@@ -61,6 +61,29 @@ func internal(agent string) bool {
 	return agent == "" || agent == "system" || agent == "undefined"
 }
 
+// AgentOf is the agent that a host's session key names, as in agent:main:discord:channel:1: what stands between agent: and the next colon. A key of another form
+// names none, and neither does one with a reserved id.
+func AgentOf(sessionKey string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(sessionKey), "agent:")
+	if !ok {
+		return ""
+	}
+	agent, _, _ := strings.Cut(rest, ":")
+	if internal(agent) {
+		return ""
+	}
+	return strings.TrimSpace(agent)
+}
+
+// OfSession is the own scope of the agent that a session key names, where that may use it; else empty.
+func (s Scopes) OfSession(key string) string {
+	agent := AgentOf(key)
+	if own := "agent:" + agent; agent != "" && s.Valid(own) && s.Allows(agent, own) {
+		return own
+	}
+	return ""
+}
+
 // Accessible gives the scopes of an agent; all is true, without a list, for internal callers.
 func (s Scopes) Accessible(agent string) (scopes []string, all bool) {
 	if internal(agent) {

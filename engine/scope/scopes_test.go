@@ -36,8 +36,7 @@ func TestValidScopes(t *testing.T) {
 	}
 }
 
-// TestAccessibleScopes has the scopes of spec/memories.md 7.3. An empty list left an agent its reflections in the source, here it leaves nothing; and an agent is whom the caller
-// names, where the source also read one from a session key.
+// TestAccessibleScopes has the scopes of spec/memories.md 7.3. An empty list left an agent its reflections in the source, here it leaves nothing.
 func TestAccessibleScopes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -58,6 +57,33 @@ func TestAccessibleScopes(t *testing.T) {
 		got, all := house().Accessible(test.agent)
 		if diff := cmp.Diff(test.want, got); diff != "" || all != test.all {
 			t.Errorf("%q: all %v, (-want +got):\n%s", test.agent, all, diff)
+		}
+	}
+}
+
+// TestAgentOf has the session keys of spec/memories.md 7.3 and 5.
+func TestAgentOf(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"agent:main:discord:channel:1": "main", "agent:main": "main", "agent:system:1": "", "user:1": "",
+		" agent:main:1\n": "main", "agent: main :1": "main", "agent:undefined": "", "agent: system": "", "agent:": "", "agent::1": "", "agent: :1": "", "agent": "", "": "",
+		"Agent:main": "", "claude:agent:main": "", "agent:System:1": "System",
+	} {
+		if got := scope.AgentOf(key); got != want {
+			t.Errorf("%q: %q, want %q", key, got, want)
+		}
+	}
+}
+
+// TestScopeOfSession: that of the agent whom the key names, if it may use that.
+func TestScopeOfSession(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"agent:b:main": "agent:b", "agent:a:main": "", "agent:none": "", "agent:wide:1": "", "agent:system:1": "", "user:ines": "", "agent:\xff:1": "",
+		"agent:" + strings.Repeat("x", 94): "agent:" + strings.Repeat("x", 94), "agent:" + strings.Repeat("x", 95): "",
+	} {
+		if got := house().OfSession(key); got != want {
+			t.Errorf("%q: %q, want %q", key, got, want)
 		}
 	}
 }

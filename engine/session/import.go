@@ -17,7 +17,7 @@ type ImportRequest struct {
 	Host  Host     // whose they are; empty: each file tells. Without Paths it is the host whose own folders are read
 	Agent string   // empty: an internal caller
 	// Scope of the conversations; default project:<working directory>, or where that can't be a scope custom:<its last name>, or where the
-	// file names none the engine's own default. A file whose conversation is in another one already is refused.
+	// file names none that of conversation.AppendRequest: the own scope of the agent that its session key names, or the engine's default. A file whose conversation is in another one already is refused.
 	Scope  string
 	Redact bool // keys, tokens and passwords are masked before anything is stored
 	// Progress hears of the bytes that were done, of all. Optional.

@@ -207,10 +207,14 @@ func TestImportScopes(t *testing.T) {
 		{"denied", line("e", "/w"), "", "scout", "", "scope denied"},
 		{"bad", line("f", "/w"), "nonsense", "", "", "bad scope"},
 		{"ignored", line("g", "/w"), "", "", "", "session excluded"},
+		{"of an agent", `{"type":"session","version":3,"id":"h","timestamp":"2026-02-08T12:00:00Z"}` + "\n" +
+			`{"type":"message","id":"1","parentId":null,"timestamp":"2026-02-08T12:00:01Z","message":{"role":"user","content":"x"}}` + "\n", "", "", "agent:main", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := enginetest.Open(t, engine.Options{Conversation: setup.Conversation{IgnoreSessions: []string{"claude:g"}}})
-			report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{write(t, filepath.Join(t.TempDir(), "s.jsonl"), c.content)}, Scope: c.asked, Agent: c.agent})
+			folder := t.TempDir()
+			write(t, filepath.Join(folder, "sessions.json"), `{"agent:main:chat:1":{"sessionId":"h"}}`)
+			report, err := session.Import(t.Context(), e, session.ImportRequest{Paths: []string{write(t, filepath.Join(folder, "s.jsonl"), c.content)}, Scope: c.asked, Agent: c.agent})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,8 @@ func (o Options) LoadsFTS() bool { return o.FTS != "" || o.Lexical == FTSBackend
 
 // Options of Open. The zero value works: no model, so recall is lexical.
 type Options struct {
-	// Embedder makes the vectors. Nil: what is written has none (its coverage in Stats falls) and recall is lexical.
+	// Embedder makes the vectors. Nil: what is written has none (its coverage in Stats falls) and recall is lexical. The vectors of two models at once are those of
+	// embed/fused.
 	Embedder Embedder
 	// Reranker looks at the best candidates of a recall once more: a cross-encoder of rerank/onnx, rerank/hugot or rerank/remote, or one of your own. Default
 	// none: the weights' own rerank.
@@ -107,6 +108,9 @@ const (
 // DefaultEmbeddingCache is what EmbeddingCacheMB is when it is 0: some 160,000 vectors of 384 dimensions, or 42,000 of 1,536.
 const DefaultEmbeddingCache = 256
 
+// MostDims is how many dimensions the vectors of a model may have.
+const MostDims = 16384
+
 // DefaultResident is what ResidentMB is when it is 0.
 const DefaultResident = 512
 
@@ -182,8 +186,8 @@ func (o Options) Validate() error {
 	if o.Wait < 0 {
 		errs = append(errs, fault.Invalid("Wait", o.Wait, "0 or more"))
 	}
-	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > 16384) {
-		errs = append(errs, fault.Invalid("Embedder.Dims", o.Embedder.Dims(), "1 to 16384"))
+	if o.Embedder != nil && (o.Embedder.Dims() < 1 || o.Embedder.Dims() > MostDims) {
+		errs = append(errs, fault.Invalid("Embedder.Dims", o.Embedder.Dims(), fmt.Sprintf("1 to %d", MostDims)))
 	}
 	if o.RerankDeadline < 0 {
 		errs = append(errs, fault.Invalid("RerankDeadline", o.RerankDeadline, "more than 0"))

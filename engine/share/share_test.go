@@ -128,6 +128,17 @@ func TestBothWays(t *testing.T) {
 		{Pattern: "crane", Conversation: "nosuch"}, {Pattern: "("}} {
 		bothWays(t, share.Grep, e, far, q)
 	}
+	least := 0.2
+	for _, q := range []lookup.SearchRequest{{Text: "crane"}, {Text: "crane", Match: lookup.SemanticMatch, MinScore: &least}, {Text: "cra", Match: lookup.ExactMatch}, {Match: lookup.RecentMatch, Said: lookup.Said{Roles: []string{"user"}}},
+		{Text: "crane", Kinds: []kinds.Kind{kinds.Memory}, Said: lookup.Said{Agent: "scout"}}, {Text: "crane", Said: lookup.Said{Conversation: "standup", LastDays: 1}}, {Text: ""}, {Text: "x", Match: "nosuch"}} {
+		bothWays(t, share.Search, e, far, q)
+	}
+	for _, q := range []lookup.GapsRequest{{}, {Least: time.Second}, {Said: lookup.Said{Conversation: "nosuch"}}, {Limit: -1}} {
+		bothWays(t, share.Gaps, e, far, q)
+	}
+	for _, q := range []lookup.TallyRequest{{By: "role"}, {By: "day", Said: lookup.Said{Since: at}}, {By: "nosuch"}} {
+		bothWays(t, share.Tally, e, far, q)
+	}
 	bothWays(t, share.Stats, e, far, share.None{})
 	bothWays(t, share.Scopes, e, far, share.None{})
 	bothWays(t, share.UnusedScopes, e, far, []string{"user:ines", "user:nobody"})

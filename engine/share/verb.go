@@ -34,6 +34,9 @@ var (
 	History      = Verb[memory.HistoryRequest, *memory.History]{"history", (*engine.Engine).History, byAgent(func(r *memory.HistoryRequest) *string { return &r.Agent })}
 	Lineage      = Verb[lineage.Request, *lineage.Lineage]{"lineage", (*engine.Engine).Lineage, byAgent(func(r *lineage.Request) *string { return &r.Agent })}
 	Grep         = Verb[lookup.GrepRequest, *lookup.GrepResult]{"grep", (*engine.Engine).Grep, byAgent(func(r *lookup.GrepRequest) *string { return &r.Agent })}
+	Search       = Verb[lookup.SearchRequest, *lookup.SearchResult]{"search", (*engine.Engine).Search, bindSearch}
+	Gaps         = Verb[lookup.GapsRequest, []lookup.Gap]{"gaps", (*engine.Engine).Gaps, byAgent(func(r *lookup.GapsRequest) *string { return &r.Agent })}
+	Tally        = Verb[lookup.TallyRequest, []lookup.Tallied]{"tally", (*engine.Engine).Tally, byAgent(func(r *lookup.TallyRequest) *string { return &r.Agent })}
 	Stats        = Verb[None, *upkeep.Stats]{"stats", stats, byOwner[None]}
 	Snapshot     = Verb[string, None]{"snapshot", snapshot, bindSnapshot}
 	Scopes       = Verb[None, scope.Scopes]{"scopes", scopes, byAnyone[None]}
@@ -44,7 +47,7 @@ var (
 var verbs = []interface {
 	called() string
 	answer(ctx context.Context, e *engine.Engine, c Caller, request json.RawMessage) (any, error)
-}{Recall, List, Get, History, Lineage, Grep, Stats, Snapshot, Scopes, UnusedScopes}
+}{Recall, List, Get, History, Lineage, Grep, Search, Gaps, Tally, Stats, Snapshot, Scopes, UnusedScopes}
 
 // None is a request or an answer that says nothing.
 type None struct{}
@@ -124,21 +127,48 @@ func bindRecall(ctx context.Context, q *recall.Query, c Caller, e *engine.Engine
 	if c.Agent != "" {
 		q.Agent = c.Agent
 	}
-	o := e.Options()
 	switch {
-	case c.Lexical != "" && c.Lexical != o.Lexical:
-		return fmt.Errorf("%w: Lexical is %q; allowed: %s, as in the process that has the file", engine.ErrInvalid, c.Lexical, o.Lexical)
 	case c.Fingerprint == "" && q.Mode == "":
 		q.Mode = recall.LexicalMode
 	case c.Fingerprint == "" && (q.Mode == recall.Hybrid || q.Mode == recall.VectorMode):
 		return fmt.Errorf("recall: %w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", engine.ErrNoEmbedder, q.Mode)
-	case c.Fingerprint == "" || o.Embedder != nil && c.Fingerprint == o.Embedder.Fingerprint():
-	case o.Embedder != nil:
-		return fmt.Errorf("%w: the process that has the file brings %s, this program %s; use the former", engine.ErrModelMismatch, o.Embedder.Model(), c.Model)
+	}
+	return bindModel(ctx, c, e, "mode lexical")
+}
+
+// bindSearch is bindRecall for what is searched.
+func bindSearch(ctx context.Context, r *lookup.SearchRequest, c Caller, e *engine.Engine) error {
+	if c.Agent != "" {
+		r.Agent = c.Agent
+	}
+	switch {
+	case r.Match == lookup.ExactMatch || r.Match == lookup.RecentMatch:
+		return nil
+	case c.Fingerprint == "" && r.Match == lookup.SemanticMatch:
+		return fmt.Errorf("search: recall: %w: mode %s needs one; open with Options.Embedder, or ask for mode lexical", engine.ErrNoEmbedder, recall.VectorMode)
+	case c.Fingerprint == "":
+		r.WordsOnly = true
+	}
+	return bindModel(ctx, c, e, "match exact")
+}
+
+// bindModel refuses a caller who would look words up otherwise than the holder, or counts on vectors of another model; instead is what needs none.
+func bindModel(ctx context.Context, c Caller, e *engine.Engine, instead string) error {
+	o := e.Options()
+	by := e.Embedder()
+	if by == nil {
+		by = o.Embedder
+	}
+	switch {
+	case c.Lexical != "" && c.Lexical != o.Lexical:
+		return fmt.Errorf("%w: Lexical is %q; allowed: %s, as in the process that has the file", engine.ErrInvalid, c.Lexical, o.Lexical)
+	case c.Fingerprint == "" || by != nil && c.Fingerprint == by.Fingerprint():
+	case by != nil:
+		return fmt.Errorf("%w: the process that has the file brings %s, this program %s; use the former", engine.ErrModelMismatch, by.Model(), c.Model)
 	default:
 		v, err := e.Stats(ctx)
 		if err == nil && v.Model != "" {
-			err = fmt.Errorf("%w: the process that has the file brings none for its vectors; ask for mode lexical", engine.ErrNoEmbedder)
+			err = fmt.Errorf("%w: the process that has the file brings none for its vectors; ask for %s", engine.ErrNoEmbedder, instead)
 		}
 		return err
 	}

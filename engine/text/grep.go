@@ -55,17 +55,21 @@ func (q *GrepQuery) add(s string) {
 // MatchPhrase reports whether text has the words of phrase side by side, whatever punctuation or space is between them. Words are
 // compared by their terms, so case, accents and endings don't count. A phrase without a word matches nothing.
 func (a *Analyzer) MatchPhrase(text, phrase string) bool {
-	want := plainWords(a.Tokens(phrase))
-	if len(want) == 0 {
-		return false
-	}
-	words := plainWords(a.Tokens(text))
-	for i := 0; i+len(want) <= len(words); i++ {
-		if slices.EqualFunc(want, words[i:i+len(want)], func(x, y Token) bool { return x.Term == y.Term }) {
-			return true
+	want := a.Words(phrase)
+	return len(want) > 0 && IndexWords(a.Words(text), want) >= 0
+}
+
+// Words returns the tokens of s without those that contain others: identifiers and pairs.
+func (a *Analyzer) Words(s string) []Token { return plainWords(a.Tokens(s)) }
+
+// IndexWords is where some words stand side by side among others, by their terms: the number of the first, or -1.
+func IndexWords(words, wanted []Token) int {
+	for i := 0; i+len(wanted) <= len(words); i++ {
+		if slices.EqualFunc(wanted, words[i:i+len(wanted)], func(x, y Token) bool { return x.Term == y.Term }) {
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // plainWords leaves out the tokens that contain others: identifiers and pairs.

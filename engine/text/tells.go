@@ -47,7 +47,8 @@ type teller struct {
 	analyzer *Analyzer
 	tellList
 	found tell
-	cased bool // there is a letter that has case
+	cased bool      // there is a letter that has case
+	named *[]string // where the names go; nil: nobody wants them
 
 	words   int    // of the sentence so far; an apostrophe joins what follows to the word before
 	first   string // of them
@@ -59,9 +60,18 @@ type teller struct {
 	opened int
 }
 
+// Names gives the names in s as they are written, by the rules of Tells, without words of time. There are none in German, and in scripts without capitals.
+func (a *Analyzer) Names(s string) (names []string) {
+	t := teller{analyzer: a, tellList: tellLists()[a.language.name], named: &names}
+	if t.sought&tellsName != 0 {
+		t.scan(s)
+	}
+	return names
+}
+
 // scan reads s, as far as there is something left to find.
 func (t *teller) scan(s string) {
-	for i := 0; i < len(s) && t.found != t.sought; {
+	for i := 0; i < len(s) && (t.found != t.sought || t.named != nil); {
 		r, n := rune(s[i]), 1
 		if r >= utf8.RuneSelf {
 			r, n = utf8.DecodeRuneInString(s[i:])
@@ -125,6 +135,9 @@ func (t *teller) word(s string, i int, r rune) int {
 	}
 	if upper && t.words > 1 && told&tellsNothing == 0 && t.isName(s[i+utf8.RuneLen(r):end]) {
 		if told&tellsTime != 0 || !t.isAddressed(s[end:]) {
+			if t.named != nil && told&tellsTime == 0 {
+				*t.named = append(*t.named, s[i:end])
+			}
 			told |= tellsName
 		}
 	}

@@ -209,3 +209,18 @@ func BenchmarkTells(b *testing.B) {
 		})
 	}
 }
+
+func TestNames(t *testing.T) {
+	for _, test := range []struct{ language, in, want string }{
+		{"english", "What did Ines say to Bruno in June about Lisbon?", "Ines Bruno Lisbon"},
+		{"english", "Is Anna coming? Hey Teo, wait", "Anna"},
+		{"english", "Where is the HTTP server", ""},
+		{"english", "", ""},
+		{"german", "Wo ist der Hafen von Lissabon?", ""},
+		{"none", "where is Lisbon", "Lisbon"},
+	} {
+		if got := strings.Join(analyzer(t, test.language).Names(test.in), " "); got != test.want {
+			t.Errorf("%s: Names(%q) = %q, want %q", test.language, test.in, got, test.want)
+		}
+	}
+}

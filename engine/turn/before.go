@@ -102,7 +102,7 @@ func (t *Turns) before(ctx context.Context, of *Turn) (*Injection, error) {
 // find recalls twice as many memories as may be shown, and as many more as were shown lately, with how they stand.
 func (t *Turns) find(ctx context.Context, of *Turn, prompt string, intent text.Intent, lately int) (*recall.Result, map[string]*memory.Memory, error) {
 	o := t.opts.Turns
-	q := recall.Query{Text: prompt, Agent: of.Agent, Scopes: of.Scopes, Limit: min(2*o.MaxItems+lately, recall.MaxLimit), Level: memory.Abstract}
+	q := recall.Query{Text: prompt, Agent: of.reader(), Scopes: of.Scopes, Limit: min(2*o.MaxItems+lately, recall.MaxLimit), Level: memory.Abstract}
 	if o.Recall == setup.RecallFull || intent.Depth == text.Whole {
 		q.Level = memory.Full
 	}

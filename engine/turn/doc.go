@@ -12,6 +12,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	"github.com/mallardmem/mallard/engine/memory"
 	"github.com/mallardmem/mallard/engine/recall"
+	"github.com/mallardmem/mallard/engine/scope"
 	"github.com/mallardmem/mallard/engine/setup"
 )
 
@@ -57,8 +59,8 @@ type Turn struct {
 	// Session is where nothing is shown twice within some turns. Default Conversation; both empty: every turn stands alone.
 	Session string
 	Agent   string   // on whose behalf; empty: an internal caller
-	Scopes  []string // of the memories; nil: all that the agent may read
-	Scope   string   // of a new conversation, and so of what is drawn from it
+	Scopes  []string // of the memories; nil: all that the agent may read, or without one that whom the session's key names (scope.AgentOf)
+	Scope   string   // of a new conversation, and so of what is drawn from it; default as for conversation.AppendRequest
 	// Prompt is what the user says, with or without what a host puts around it (text.SkipRecall).
 	Prompt string
 
@@ -78,6 +80,14 @@ func (t *Turn) validate() error {
 	}
 	return errors.Join(fault.CheckText("session", t.Session), fault.CheckText("conversation", t.Conversation), fault.CheckText("agent", t.Agent), fault.CheckText("prompt", t.Prompt),
 		fault.CheckText("answer", t.Answer), fault.CheckTexts("used", t.Used))
+}
+
+// reader is on whose behalf memories are recalled.
+func (t *Turn) reader() string {
+	if t.Agent == "" && t.Scopes == nil {
+		return scope.AgentOf(cmp.Or(t.Session, t.Conversation))
+	}
+	return t.Agent
 }
 
 // mostName is how many bytes the name of a session may have.

@@ -372,3 +372,35 @@ func TestTurnsRefuse(t *testing.T) {
 		t.Errorf("options: %v", err)
 	}
 }
+
+// TestTurnOfASessionKey: a session whose key names an agent is shown what that agent may read, and what is kept of it is the agent's own, unless the host says otherwise.
+func TestTurnOfASessionKey(t *testing.T) {
+	enginetest.Alone(t)
+	e := enginetest.Open(t, engine.Options{NewID: enginetest.CountedIDs()})
+	for _, scope := range []string{"agent:main", "agent:other", "global"} {
+		enginetest.Remember(t, e, memory.RememberRequest{Text: "The gate code of the harbour is 4711, says " + scope, Scope: scope})
+	}
+	const key, asked = "agent:main:discord:channel:1", "What is the gate code of the harbour?"
+	for _, test := range []struct {
+		of   turn.Turn
+		want int
+	}{
+		{turn.Turn{Session: key}, 2}, {turn.Turn{Conversation: key + ":a"}, 2}, {turn.Turn{Session: "user:1"}, 3}, {turn.Turn{Session: "agent:system:1"}, 3}, {turn.Turn{Session: key + ":b", Agent: "other"}, 2},
+		{turn.Turn{Session: key + ":c", Scopes: []string{"agent:other"}}, 1},
+	} {
+		test.of.Prompt = asked
+		if got := before(t, e, test.of); len(got.Hits)+len(got.Held) != test.want { // what is shown too often is held back
+			t.Errorf("%+v: shown %s, held %v, want %d", test.of, shown(got), held(got), test.want)
+		}
+	}
+	for name, want := range map[string]string{key: "agent:main", "agent:system:1": "global", "diary": "global"} {
+		after(t, e, turn.Turn{Conversation: name, Session: name, Prompt: asked, Answer: "4711."})
+		if v, err := e.Conversation(t.Context(), name, ""); err != nil || v.Scope != want {
+			t.Errorf("%s: %+v, %v; want scope %s", name, v, err, want)
+		}
+	}
+	after(t, e, turn.Turn{Conversation: "agent:main:shared", Scope: "user:ines", Prompt: asked, Answer: "4711."})
+	if v, err := e.Conversation(t.Context(), "agent:main:shared", ""); err != nil || v.Scope != "user:ines" {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mallardmem/mallard/engine/index"
 	"github.com/mallardmem/mallard/engine/internal/duck"
 	"github.com/mallardmem/mallard/engine/internal/fault"
 	sqlfiles "github.com/mallardmem/mallard/sql"
@@ -86,6 +87,21 @@ func (u *Upkeep) checkRows(ctx context.Context, empty map[string]bool) (faults [
 				}
 				faults = append(faults, f)
 				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		models, err := index.ModelsOf(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, m := range models.Beside { // those of the chosen one are in the view that check_vectors reads
+			err := c.EachIn(ctx, m.Table(), "vectors_check_beside", func(rows *sql.Rows) error {
+				var f Fault
+				err := rows.Scan(&f.Fault, &f.Subject)
+				faults = append(faults, f)
+				return err
 			})
 			if err != nil {
 				return err

@@ -324,21 +324,22 @@ func (u *Upkeep) repairIndex(ctx context.Context, d *Diagnosis) error {
 func (u *Upkeep) repairVectors(ctx context.Context, d *Diagnosis) error {
 	err := u.file.Write(ctx, "vectors", func(tx *duck.Write) error {
 		u.index.NoteAll()
-		changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", u.index.Chosen.Table()))
-		if err == nil {
-			var kept int64
-			kept, err = tx.Exec(ctx, "doctor_embedding_cache")
-			changed += kept
-			u.index.ForgetCache()
+		for _, m := range u.index.All() {
+			changed, err := tx.ChangedBy(ctx, strings.ReplaceAll(sqlfiles.Query("doctor_vectors"), "{table}", m.Table()))
+			if d.note("vectors deleted", changed); err != nil {
+				return err
+			}
 		}
-		d.note("vectors deleted", changed)
+		kept, err := tx.Exec(ctx, "doctor_embedding_cache")
+		d.note("vectors deleted", kept)
+		u.index.ForgetCache()
 		return err
 	})
 	if err != nil || !u.index.Embedding() {
 		return err
 	}
-	made, past, err := u.index.EmbedMissing(ctx)
-	d.note("vectors made", int64(made+past))
+	made, err := u.index.EmbedMissing(ctx)
+	d.note("vectors made", int64(made.Vectors+made.PastVectors))
 	return err
 }
 

@@ -87,10 +87,11 @@ func (u *Upkeep) Stats(ctx context.Context) (*Stats, error) {
 	s.Resident = u.index.ResidentState()
 	s.KeptLogs, _ = filepath.Glob(globbed(u.file.Path()) + duck.DamagedLogSuffix + "-*") // the pattern is a good one
 	err := u.file.Read(ctx, "stats", func(c *duck.Conn) error {
-		chosen, next, err := index.ModelsOf(ctx, c) // as this transaction sees them
+		models, err := index.ModelsOf(ctx, c) // as this transaction sees them
 		if err != nil {
 			return err
 		}
+		chosen, next := models.Chosen, models.Next
 		s.Reopened = u.file.Healing.Times
 		s.Model, s.Dims, s.FastVectors = chosen.Name, chosen.Dims, 1
 		if _, err := u.file.Setting(ctx, c, "language", &s.Language); err != nil {

@@ -76,14 +76,36 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names every bad field of a filled configuration. Values that may hold a secret aren't repeated.
+// Providers lists those that a Config may name.
+func Providers() []string { return slices.Sorted(maps.Keys(shapes)) }
+
+// KeyVariable is the environment variable in which a provider's key usually stands, such as JINA_API_KEY.
+func KeyVariable(provider string) string { return strings.ToUpper(provider) + "_API_KEY" }
+
+// Refused is a Config with faults.
+type Refused []wire.Fault
+
+func (r Refused) Error() string {
+	said := make([]string, len(r))
+	for i, f := range r {
+		said[i] = f.Error()
+	}
+	return strings.Join(said, "\n")
+}
+
+// validate names every bad field of a filled configuration: it is nil or a Refused. Values that may hold a secret aren't repeated.
 func (c Config) validate() error {
-	var bad []error
+	var bad Refused
 	fail := func(field, value, allowed string) {
 		bad = append(bad, wire.Fault{Field: field, Value: value, Allowed: allowed})
 	}
+	refuse := func(err error) {
+		if fault, ok := errors.AsType[wire.Fault](err); ok {
+			bad = append(bad, fault)
+		}
+	}
 	if _, ok := shapes[c.Provider]; !ok {
-		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(slices.Sorted(maps.Keys(shapes)), ", "))
+		fail("Provider", fmt.Sprintf("%q", c.Provider), strings.Join(Providers(), ", "))
 	}
 	const addresses = "http://host/path or https://host/path, without user, query or fragment"
 	if u, err := url.Parse(c.URL); err != nil {
@@ -92,10 +114,10 @@ func (c Config) validate() error {
 		fail("URL", fmt.Sprintf("%q", publicURL(c.URL)), addresses)
 	}
 	for i, key := range c.Keys {
-		bad = append(bad, wire.CheckKey("Keys", i+1, key))
+		refuse(wire.CheckKey("Keys", i+1, key))
 	}
 	if c.Key != "" {
-		bad = append(bad, wire.CheckKey("Key", 0, c.Key))
+		refuse(wire.CheckKey("Key", 0, c.Key))
 	}
 	if strings.TrimSpace(c.Model) == "" {
 		fail("Model", "empty", "the name of a model")
@@ -109,7 +131,10 @@ func (c Config) validate() error {
 	if c.MaxCharacters < 0 {
 		fail("MaxCharacters", fmt.Sprint(c.MaxCharacters), "0 (4000) or more")
 	}
-	return errors.Join(bad...)
+	if bad == nil {
+		return nil
+	}
+	return bad
 }
 
 // publicURL is an address without what may be secret in it. One that doesn't parse isn't shown.

@@ -35,6 +35,20 @@ CREATE OR REPLACE MACRO fuse(vector_score, lexical_score, vector_weight, lexical
 CREATE OR REPLACE MACRO light_blend(score, cosine) AS
     CASE WHEN cosine IS NULL THEN score ELSE clamp01(0.7 * score + 0.3 * cosine) END;
 
+-- What a feature of a text weighs: nothing where it is not known.
+CREATE OR REPLACE MACRO feature_weight(value, weight) AS CASE WHEN value IS NULL THEN 0 ELSE weight END;
+
+-- The rerank by features: the mean of the score, which weighs 1, and of those features that are known, each from 0 to 1.
+CREATE OR REPLACE MACRO features_blend(score, cosine := NULL, lexical := NULL, coverage := NULL, proximity := NULL, phrase := NULL, named := NULL, dated := NULL, neighbour := NULL, session_best := NULL,
+        cosine_weight := 0.0, lexical_weight := 0.0, coverage_weight := 0.0, proximity_weight := 0.0, phrase_weight := 0.0, named_weight := 0.0, dated_weight := 0.0, neighbour_weight := 0.0,
+        session_weight := 0.0) AS
+    (score + cosine_weight * coalesce(cosine, 0) + lexical_weight * coalesce(lexical, 0) + coverage_weight * coalesce(coverage, 0) + proximity_weight * coalesce(proximity, 0)
+        + phrase_weight * coalesce(phrase, 0) + named_weight * coalesce(named, 0) + dated_weight * coalesce(dated, 0) + neighbour_weight * coalesce(neighbour, 0)
+        + session_weight * coalesce(session_best, 0))
+    / (1 + feature_weight(cosine, cosine_weight) + feature_weight(lexical, lexical_weight) + feature_weight(coverage, coverage_weight) + feature_weight(proximity, proximity_weight)
+        + feature_weight(phrase, phrase_weight) + feature_weight(named, named_weight) + feature_weight(dated, dated_weight) + feature_weight(neighbour, neighbour_weight)
+        + feature_weight(session_best, session_weight));
+
 -- What a rerank leaves of a score at the least: the more, the better the words alone had hit, and more still of what the model gave no score.
 CREATE OR REPLACE MACRO rerank_floor(score, lexical_score, scored, exact_from := 0.75, good_from := 0.6) AS
     score * CASE WHEN lexical_score >= exact_from THEN CASE WHEN scored THEN 0.95 ELSE 1.0 END

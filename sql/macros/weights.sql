@@ -29,7 +29,16 @@ CREATE TYPE weights AS STRUCT(
     related         DOUBLE,   -- what a word related to one of the question adds to its frequency, times the square of their cosine; 0 is off
     chance          DOUBLE,   -- floor of the cosine of what has no word of the question, in what random text reaches with the model, 0 is off
     min_score       DOUBLE,   -- floor of the fused score, 0 is off
-    rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'none'; 'model' while a reranker's scores are blended in
+    rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'features': those below; 'none'; 'model' while a reranker's scores are blended in
+    feature_cosine  DOUBLE,   -- features: what the plain cosine weighs where the fused score weighs 1, 0 is off
+    feature_lexical DOUBLE,   -- features: the lexical score
+    feature_coverage DOUBLE,  -- features: how much of the question's words the text itself has, by their rarity
+    feature_proximity DOUBLE, -- features: how near words stand to each other that do so in the question
+    feature_phrase  DOUBLE,   -- features: how much of the question stands there word for word
+    feature_name    DOUBLE,   -- features: how many of the names in the question stand there, or are who said it
+    feature_date    DOUBLE,   -- features: the fit to a date in the question
+    feature_neighbour DOUBLE, -- features: the fused score of the better one of what stands beside it
+    feature_session DOUBLE,   -- features: the best fused score of the others of its session
     decay           VARCHAR,  -- 'engine': composite of use, age and importance; 'simple': age; 'none'
     freshness_floor BOOLEAN,  -- engine: a memory never fades below its recency
     half_life       DOUBLE,   -- engine: days in which half of the recency of a memory without importance is gone, in the tier working

@@ -54,12 +54,13 @@ SELECT summary_id, ordinal, source
 FROM summary_sources
 WHERE kind = 'summary' AND list_contains($ids::VARCHAR[], summary_id);
 
--- name: assemble_depths
--- How deep the summaries of a context go, and how many of them are condensed.
-SELECT coalesce(max(depth), 0), count(*) FILTER (depth > 0)
-FROM summaries
-WHERE conversation_id = $conversation_id
-  AND id IN (SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'summary' AND position <= $until);
+-- name: assemble_condensed
+-- How deep the condensed summaries of a conversation go.
+SELECT id, depth FROM summaries WHERE conversation_id = $conversation_id AND depth > 0;
+
+-- name: assemble_refs
+-- The summaries of a context, up to a position.
+SELECT ref FROM context_items WHERE conversation_id = $conversation_id AND kind = 'summary' AND position <= $until;
 
 -- name: assemble_partners
 -- Positions of messages in the context that make some calls of tools, or hold their results.

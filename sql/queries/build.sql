@@ -33,11 +33,9 @@ SELECT id, text, first_seq, last_seq FROM summaries WHERE id = $id;
 SELECT id FROM checkpoints WHERE conversation_id = $conversation_id AND upto_seq BETWEEN $from AND $until LIMIT 1;
 
 -- name: build_usage
--- What the provider counted for the newest of some messages.
-SELECT usage::VARCHAR FROM messages
-WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND usage IS NOT NULL
-ORDER BY seq DESC
-LIMIT 1;
+-- What the provider counted for some messages.
+SELECT seq, usage::VARCHAR FROM messages
+WHERE conversation_id = $conversation_id AND seq BETWEEN $from AND $to AND usage IS NOT NULL;
 
 -- name: build_sources
 -- The messages that memories were made from.
@@ -49,6 +47,20 @@ SELECT id, text, l0_abstract, l1_overview, l2_content, scope, category, created_
 
 -- name: build_purge_conversation
 DELETE FROM context_snapshots WHERE conversation_id = $conversation_id;
+
+-- name: build_prunable
+-- Snapshots that were built before a time, but the newest few of each conversation, and whether their build failed.
+SELECT id, conversation_id, failed
+FROM (
+    SELECT s.id, s.conversation_id, s.status = 'failed' AS failed, s.built_at, row_number() OVER (PARTITION BY s.conversation_id ORDER BY s.built_at DESC, s.id DESC) AS place
+    FROM context_snapshots AS s
+    JOIN conversations AS c ON c.id = s.conversation_id
+    WHERE ($conversation_id IS NULL OR s.conversation_id = $conversation_id) AND ($scopes IS NULL OR list_contains($scopes::VARCHAR[], c.scope))
+)
+WHERE place > $keep AND built_at <= $before;
+
+-- name: build_prune
+DELETE FROM context_snapshots WHERE list_contains($ids::VARCHAR[], id);
 
 -- name: build_snapshots
 -- Snapshots of conversations, the newest first; NULL: of all that may be seen.

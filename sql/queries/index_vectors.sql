@@ -11,13 +11,26 @@ CREATE OR REPLACE MACRO as_vector(v) AS v::FLOAT[{dims}];
 DROP TABLE vectors_{n};
 
 -- name: model_list
-SELECT n, name, dims, fingerprint, chosen FROM models ORDER BY n;
+-- The models of the file, and which of them is to take the chosen one's place.
+SELECT n, name, dims, fingerprint, chosen, coalesce(n = (SELECT try_cast(value::VARCHAR AS INTEGER) FROM settings WHERE name = 'next_model'), false)
+FROM models
+ORDER BY n;
 
 -- name: model_insert
 INSERT INTO models VALUES ($n, $name, $dims, $fingerprint, $chosen, $created_at::TIMESTAMP);
 
 -- name: model_choose
-UPDATE models SET chosen = true WHERE n = $n;
+-- Recall goes by model $n from now on.
+UPDATE models SET chosen = (n = $n) WHERE chosen OR n = $n;
+
+-- name: model_coverage
+-- How many vectors there are of model $n, which lie in {table} and in past_vectors, of how many that are wanted: live documents, their passages, and both of the past.
+SELECT (SELECT count(*) FROM documents AS d SEMI JOIN {table} AS v USING (doc_no) WHERE d.live), (SELECT count(*) FROM documents WHERE live),
+    (SELECT count(*) FROM passages AS p SEMI JOIN {table} AS v ON v.doc_no = p.number), (SELECT count(*) FROM passages),
+    (SELECT count(*)
+     FROM (SELECT doc_no FROM past_documents UNION ALL SELECT number FROM past_passages) AS e
+     SEMI JOIN (FROM past_vectors WHERE model = $n) AS v USING (doc_no)),
+    (SELECT count(*) FROM past_documents) + (SELECT count(*) FROM past_passages);
 
 -- name: model_delete
 DELETE FROM models WHERE n = $n;

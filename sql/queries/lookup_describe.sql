@@ -27,12 +27,26 @@ WITH named AS (
     SELECT 'file', f.id, f.conversation_id, c.scope FROM large_files AS f JOIN conversations AS c ON c.id = f.conversation_id
     UNION ALL
     SELECT 'conversation', id, id, scope FROM conversations
+    UNION ALL
+    SELECT 'note', n.id, NULL, min(f.scope)
+    FROM notes AS n
+    JOIN note_files AS f ON f.id = n.file_id
+    WHERE $scopes::VARCHAR[] IS NULL OR f.scope = ANY ($scopes::VARCHAR[])
+    GROUP BY n.id
 )
 SELECT kind, id, conversation_id, scope
 FROM named
 WHERE ends_with(id, $ending) AND ($scopes::VARCHAR[] IS NULL OR scope = ANY ($scopes::VARCHAR[]))
 ORDER BY id <> $ending, kind, id
 LIMIT 6;
+
+-- name: describe_note
+-- Where a note stands, in the scopes that the caller may read.
+SELECT f.folder, f.path, f.scope, f.modified_at, n.first_line, n.last_line, n.text
+FROM notes AS n
+JOIN note_files AS f ON f.id = n.file_id
+WHERE n.id = $id AND ($scopes::VARCHAR[] IS NULL OR f.scope = ANY ($scopes::VARCHAR[]))
+ORDER BY f.folder, f.path;
 
 -- name: summary_tree
 -- A summary and all those below it, each under the one that it is a source of, before its younger siblings.

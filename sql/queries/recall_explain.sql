@@ -9,7 +9,8 @@ CREATE OR REPLACE TEMP TABLE word_hits (
 CREATE OR REPLACE TEMP TABLE meant (doc_no INTEGER, cosine DOUBLE);
 CREATE OR REPLACE TEMP TABLE explained (
     doc_no INTEGER, vector_score DOUBLE, lexical_score DOUBLE, date_score DOUBLE, speaker_score DOUBLE,
-    reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, wish DOUBLE, asks DOUBLE, relation_score DOUBLE, verbatim DOUBLE, fresh_score DOUBLE, fused DOUBLE);
+    reply_score DOUBLE, answered_score DOUBLE, tells DOUBLE, wish DOUBLE, asks DOUBLE, relation_score DOUBLE, verbatim DOUBLE, fresh_score DOUBLE, fused DOUBLE,
+    cosine DOUBLE, coverage DOUBLE, proximity DOUBLE, phrase DOUBLE, named DOUBLE, neighbour DOUBLE, session_best DOUBLE);
 
 -- name: explain_clear
 DROP TABLE temp.main.sifted;
@@ -105,7 +106,9 @@ INSERT INTO temp.main.explained
 SELECT unnest($doc_nos::INTEGER[]), nullif(unnest($vector::DOUBLE[]), 'nan'), nullif(unnest($lexical::DOUBLE[]), 'nan'),
     nullif(unnest($date::DOUBLE[]), 'nan'), nullif(unnest($speaker::DOUBLE[]), 'nan'),
     nullif(unnest($reply::DOUBLE[]), 'nan'), nullif(unnest($answered::DOUBLE[]), 'nan'), unnest($tells::DOUBLE[]), unnest($wish::DOUBLE[]), unnest($asks::DOUBLE[]),
-    nullif(unnest($relation::DOUBLE[]), 'nan'), unnest($verbatim::DOUBLE[]), nullif(unnest($fresh::DOUBLE[]), 'nan'), unnest($fused::DOUBLE[]);
+    nullif(unnest($relation::DOUBLE[]), 'nan'), unnest($verbatim::DOUBLE[]), nullif(unnest($fresh::DOUBLE[]), 'nan'), unnest($fused::DOUBLE[]),
+    nullif(unnest($cosine::DOUBLE[]), 'nan'), nullif(unnest($coverage::DOUBLE[]), 'nan'), nullif(unnest($proximity::DOUBLE[]), 'nan'), nullif(unnest($phrase::DOUBLE[]), 'nan'),
+    nullif(unnest($named::DOUBLE[]), 'nan'), nullif(unnest($neighbour::DOUBLE[]), 'nan'), nullif(unnest($session_best::DOUBLE[]), 'nan');
 
 -- name: explain_question
 -- How many of the documents asked have each word of the question, and its rarity as a share of the greatest there can be.
@@ -244,6 +247,29 @@ SELECT doc_no, n, name, value, weight, coalesce(value, 0) * weight AS points FRO
 UNION ALL
 SELECT doc_no, 13, 'cap', NULL, 0, any_value(fused) - sum(coalesce(value, 0) * weight) AS points FROM signals GROUP BY doc_no HAVING abs(points) > 1e-6
 ORDER BY doc_no, n;
+
+-- name: explain_features
+-- What the fused score and each feature bring into the score after the rerank by features, of the features that are known and weigh something.
+WITH features AS (
+    SELECT e.doc_no, unnest([
+        {n: 1, name: 'fused', value: e.fused, weight: 1},
+        {n: 2, name: 'feature_cosine', value: CASE WHEN e.cosine IS NOT NULL THEN greatest(e.cosine, 0) END, weight: w.feature_cosine},
+        {n: 3, name: 'feature_lexical', value: e.lexical_score, weight: w.feature_lexical},
+        {n: 4, name: 'feature_coverage', value: e.coverage, weight: w.feature_coverage},
+        {n: 5, name: 'feature_proximity', value: e.proximity, weight: w.feature_proximity},
+        {n: 6, name: 'feature_phrase', value: e.phrase, weight: w.feature_phrase},
+        {n: 7, name: 'feature_name', value: e.named, weight: w.feature_name},
+        {n: 8, name: 'feature_date', value: e.date_score, weight: w.feature_date},
+        {n: 9, name: 'feature_neighbour', value: e.neighbour, weight: w.feature_neighbour},
+        {n: 10, name: 'feature_session', value: e.session_best, weight: w.feature_session}], recursive := true)
+    FROM temp.main.explained AS e
+    CROSS JOIN temp.main.weighing AS w
+)
+SELECT f.doc_no, f.n, f.name, f.value, f.weight / s.weight, f.value * f.weight / s.weight
+FROM features AS f
+JOIN (SELECT doc_no, sum(feature_weight(value, weight)) AS weight FROM features GROUP BY doc_no) AS s USING (doc_no)
+WHERE f.value IS NOT NULL AND f.weight > 0
+ORDER BY f.doc_no, f.n;
 
 -- name: explain_alike
 -- Pairs of a deferred document and one that stays before it, with a cosine above the threshold.

@@ -118,7 +118,11 @@ fused AS (
 placed AS (
     SELECT *,
         -- if window
-        row_number() OVER best - count_if(expired) OVER best AS position  -- among those that have not expired
+        row_number() OVER best - count_if(expired) OVER best AS position,  -- among those that have not expired
+        -- end if
+        -- if beside
+        max(fused) OVER (PARTITION BY session_no ORDER BY place RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) AS neighbour_score,
+        max(fused) OVER (PARTITION BY session_no ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) AS session_score,
         -- end if
     FROM fused
     WINDOW best AS (ORDER BY by_chance, fused DESC, round(cosine, 6) DESC NULLS LAST, round(raw, 12) DESC NULLS LAST, doc_no ROWS UNBOUNDED PRECEDING)  -- if window
@@ -127,6 +131,15 @@ reranked AS (
     SELECT *,
         CASE WHEN weight('rerank') = 'light' THEN light_blend(fused, cosine)
              WHEN weight('rerank') = 'model' THEN rerank_blend(fused, model_score, lexical_score(raw))  -- the words' own score, however the weights normalise it
+             -- if features
+             WHEN weight('rerank') = 'features' THEN features_blend(fused, cosine := CASE WHEN cosine IS NOT NULL THEN greatest(cosine, 0) END, lexical := lexical_score,
+                 coverage := coverage, proximity := proximity, phrase := phrase, named := named,
+                 dated := date_score,  -- if date
+                 neighbour := neighbour_score, session_best := session_score,  -- if beside
+                 cosine_weight := weight('feature_cosine'), lexical_weight := weight('feature_lexical'), coverage_weight := weight('feature_coverage'),
+                 proximity_weight := weight('feature_proximity'), phrase_weight := weight('feature_phrase'), named_weight := weight('feature_name'), dated_weight := weight('feature_date'),
+                 neighbour_weight := weight('feature_neighbour'), session_weight := weight('feature_session'))
+             -- end if
              ELSE fused END AS reranked,
         CASE WHEN by_chance THEN 'chance'
              WHEN fused < weight('min_score') THEN 'min_score'
@@ -164,6 +177,7 @@ SELECT doc_no, tells, vector_score, lexical_score,
     fresh_score,  -- if fresh
     fresh_score,  -- if fresh_ranked
     position,  -- if window
+    neighbour_score, session_score,  -- if beside
     fused, reranked, recency, importance_weighted, trusted, length_normed, composite, decayed,
     coalesce(dropped_early,
         CASE WHEN decayed < weight('hard_min_score') THEN 'hard_min_score'

@@ -183,6 +183,16 @@ FROM embedding_cache
 GROUP BY sha256
 HAVING count(*) > 1;
 
+-- name: vectors_check_beside
+-- The same of the vectors of a model beside the chosen one.
+SELECT 'vector of no live document' AS fault, doc_no::VARCHAR AS subject
+FROM {table}
+WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live UNION ALL SELECT number FROM passages)
+UNION ALL
+SELECT 'vector that is not of unit length', doc_no::VARCHAR
+FROM {table}
+WHERE NOT coalesce(abs(array_inner_product(v, v) - 1) < 1e-3, false);
+
 -- name: check_sequences
 -- Conversations whose messages are not one after the other, or that would go on elsewhere than after the last.
 SELECT 'messages are not numbered 1 to ' || (any_value(c.next_seq) - 1) AS fault, c.id AS subject

@@ -235,8 +235,12 @@ WHERE doc_no NOT IN (SELECT doc_no FROM documents WHERE live UNION ALL SELECT nu
 -- name: doctor_embedding_cache
 -- Of what a model said before, what it can't have said, and what is there twice.
 DELETE FROM embedding_cache
-WHERE len(v) <> dims OR NOT coalesce(abs(list_inner_product(v, v) - 1) < 1e-3, false) OR NOT regexp_full_match(sha256, '[0-9a-f]{64}')
-   OR place NOT IN (SELECT min(place) FROM embedding_cache GROUP BY sha256);
+WHERE place NOT IN (
+    SELECT max(place)
+    FROM embedding_cache
+    WHERE len(v) = dims AND coalesce(abs(list_inner_product(v, v) - 1) < 1e-3, false) AND regexp_full_match(sha256, '[0-9a-f]{64}')
+    GROUP BY sha256
+);
 
 -- name: doctor_fallbacks
 -- Summaries that were made without the model that was asked.

@@ -168,11 +168,11 @@ func (c *Conn) Passing(ctx context.Context, do func() error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if _, err := c.SQL.ExecContext(context.WithoutCancel(ctx), "BEGIN TRANSACTION READ ONLY"); err != nil {
+	if err := c.boundary(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
 	defer func() { // also when do panics
-		_, failed := c.SQL.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		failed := c.boundary(ctx, "ROLLBACK")
 		c.spoiled = c.spoiled || failed != nil
 	}()
 	return do()
@@ -202,13 +202,13 @@ func (c *Conn) transaction(ctx context.Context, begin string, do func() error) (
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if _, err := c.SQL.ExecContext(context.WithoutCancel(ctx), begin); err != nil {
+	if err := c.boundary(ctx, begin); err != nil {
 		return err
 	}
 	done := false
 	defer func() {
 		if !done { // also when do panics
-			_, err := c.SQL.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			err := c.boundary(ctx, "ROLLBACK")
 			c.spoiled = c.spoiled || err != nil
 		}
 	}()
@@ -221,7 +221,7 @@ func (c *Conn) transaction(ctx context.Context, begin string, do func() error) (
 		}
 	}
 	c.step()
-	if _, err := c.SQL.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+	if err := c.boundary(ctx, "COMMIT"); err != nil {
 		done, c.spoiled = true, true // DuckDB has rolled it back, or can't any more
 		return fmt.Errorf("%w: %w", ErrCommit, err)
 	}

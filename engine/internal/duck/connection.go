@@ -32,11 +32,12 @@ const storageVersion = "v1.4.0"
 type Conn struct {
 	SQL      *sql.Conn
 	prepared map[string]*sql.Stmt
-	planned  int64 // documents in the file when the first of them was
-	Written  int   // documents, in this transaction
-	spoiled  bool  // a transaction could not be ended: it is of no more use
-	heavier  bool  // it has prepared statements since ease last looked
-	plans    int64 // bytes that are held, by all connections, beyond which it keeps no plans
+	fixed    []string // keys of those that have their arguments written into them, the one that was run last at the end
+	planned  int64    // documents in the file when the first of them was
+	Written  int      // documents, in this transaction
+	spoiled  bool     // a transaction could not be ended: it is of no more use
+	heavier  bool     // it has prepared statements since ease last looked
+	plans    int64    // bytes that are held, by all connections, beyond which it keeps no plans
 	kept     map[reflect.Type]any
 
 	committing func() error // called before each COMMIT of what was written; nil: nothing is
@@ -252,7 +253,7 @@ func (c *Conn) Unprepare() {
 	for _, stmt := range c.prepared {
 		stmt.Close()
 	}
-	c.prepared = map[string]*sql.Stmt{}
+	c.prepared, c.fixed = map[string]*sql.Stmt{}, nil
 }
 
 // Query runs a named query that gives rows.
@@ -384,6 +385,21 @@ func (c *Conn) exec(ctx context.Context, name string, args ...any) (int64, error
 		return 0, QueryError(name, err)
 	}
 	return result.RowsAffected()
+}
+
+// boundary runs a statement that begins or ends a transaction, and is not to be interrupted.
+func (c *Conn) boundary(ctx context.Context, statement string) error {
+	ctx = context.WithoutCancel(ctx)
+	stmt, ok := c.prepared[statement]
+	if !ok {
+		var err error
+		if stmt, err = c.SQL.PrepareContext(ctx, statement); err != nil {
+			return err
+		}
+		c.prepared[statement] = stmt
+	}
+	_, err := stmt.ExecContext(ctx)
+	return err
 }
 
 // execDDL runs statements that can't be prepared, with {name} replaced.

@@ -113,7 +113,7 @@ func TestModelOfTheFile(t *testing.T) {
 	if !errors.Is(err, engine.ErrModelMismatch) {
 		t.Fatalf("another model: %v", err)
 	}
-	for _, part := range []string{"first", "32", "second", "48", "index rebuild --replace-model"} {
+	for _, part := range []string{"first", "32", "second", "48", "Engine.AddModel"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
 		}

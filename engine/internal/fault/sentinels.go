@@ -22,6 +22,8 @@ var (
 	ErrNoLLM      = sentinel("no language model")
 	ErrBadVector  = sentinel("unusable vector")
 
+	ErrMissingVectors = sentinel("vectors are missing")
+
 	ErrInternal = sentinel("database failed")
 	ErrDiskFull = sentinel("disk is full")
 	ErrMemory   = sentinel("out of memory")
