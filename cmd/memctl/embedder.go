@@ -12,8 +12,6 @@ import (
 
 	"github.com/mallardmem/mallard/embed/fused"
 	remote "github.com/mallardmem/mallard/embed/http"
-	"github.com/mallardmem/mallard/embed/hugot"
-	"github.com/mallardmem/mallard/embed/onnx"
 	"github.com/mallardmem/mallard/embed/ort"
 	"github.com/mallardmem/mallard/embed/static"
 	"github.com/mallardmem/mallard/engine/setup"
@@ -124,18 +122,7 @@ func openFolder(path string) (embedder, error) {
 	if err != nil {
 		return embedder{}, err
 	}
-	if runtime == throughORT {
-		m, err := onnx.Open(path, onnx.Options{})
-		if err != nil {
-			return embedder{}, err
-		}
-		return embedder{m, runtime}, nil
-	}
-	m, err := hugot.Open(path, hugot.Options{})
-	if err != nil {
-		return embedder{}, err
-	}
-	return embedder{m, m.Runtime()}, nil
+	return openEmbeddingThrough(path, runtime)
 }
 
 // graphRuntime is ONNX Runtime where its library is found, else hugot. A library that MEMCTL_ORT names has to be there; none in

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -38,21 +39,54 @@ func findFolder(name string) (string, error) {
 	return path, nil
 }
 
-// openEither opens a folder, or a graph in one, as what it is, through what runs graphs.
-func openEither(path, runtime string) (eitherModel, error) {
-	m := eitherModel{}
-	var ofEmbedding, ofReranker error
-	if m.embedder, ofEmbedding = openEmbeddingThrough(path, runtime); ofEmbedding == nil {
-		m.folder, ofEmbedding = wordpiece.OpenSentenceModel(path, 0)
-		return m, ofEmbedding
+// openEither opens a folder, or a graph in one, as what it is, through what runs graphs. What config.json says it is comes first, and then the other.
+func openEither(path, runtime string) (m eitherModel, err error) {
+	asEmbedding := func() (err error) {
+		if m.embedder, err = openEmbeddingThrough(path, runtime); err == nil {
+			m.folder, err = wordpiece.OpenSentenceModel(path, 0)
+		}
+		return err
 	}
-	if m.reranker, ofReranker = openRerankerThrough(path, runtime); ofReranker == nil {
+	asReranker := func() (err error) {
+		m.reranker, err = openRerankerThrough(path, runtime)
+		m.runtime = runtime
+		return err
+	}
+	ways := []func() error{asEmbedding, asReranker}
+	if saysCrossEncoder(path) {
+		ways = []func() error{asReranker, asEmbedding}
+	}
+	first := ways[0]()
+	if first == nil {
 		return m, nil
 	}
-	if ofEmbedding.Error() == ofReranker.Error() {
-		return m, ofEmbedding
+	second := ways[1]()
+	if second == nil || first.Error() == second.Error() {
+		return m, second
 	}
-	return m, fmt.Errorf("neither an embedding model (%w) nor a cross-encoder (%w)", ofEmbedding, ofReranker)
+	return m, fmt.Errorf("it opens neither way: %w; %w", first, second)
+}
+
+// saysCrossEncoder reports whether the config.json of a folder, or of the folder that a graph is in, is that of a cross-encoder.
+func saysCrossEncoder(path string) bool {
+	folder := path
+	if strings.HasSuffix(path, ".onnx") {
+		if folder = filepath.Dir(path); filepath.Base(folder) == "onnx" {
+			folder = filepath.Dir(folder)
+		}
+	}
+	config := struct {
+		Architectures []string `json:"architectures"`
+		Labels        int      `json:"num_labels"`
+	}{}
+	text, err := os.ReadFile(filepath.Join(folder, "config.json"))
+	if err != nil || json.Unmarshal(text, &config) != nil {
+		return false // whoever opens it says what is wrong
+	}
+	if len(config.Architectures) > 0 {
+		return strings.HasSuffix(config.Architectures[0], "ForSequenceClassification")
+	}
+	return config.Labels > 0
 }
 
 func openEmbeddingThrough(path, runtime string) (embedder, error) {
