@@ -42,7 +42,7 @@ type ContextRow struct {
 	Shown     int     `json:"shown"` // messages and summaries
 	P50       float64 `json:"ms_p50"`
 	P95       float64 `json:"ms_p95"`
-	RecallP50 float64 `json:"recall_ms_p50,omitzero"` // with memories recalled by their words, where the preset recalls
+	RecallP50 float64 `json:"recall_ms_p50,omitzero"` // with memories recalled by their words, where the preset recalls or has hints
 }
 
 // What the contexts of goclaw and lcm are: a summary, and the messages since.
@@ -109,14 +109,14 @@ func runContext(ctx context.Context, c ContextConfig, n int) (rows []ContextRow,
 		if p.Name == build.DefaultPreset {
 			r.Budget = lcmBudget
 		}
-		recalls := p.Recall.On
-		p.Recall.On = false
+		recalls, hints := p.Recall.On, p.Hints.On // hints are found by a recall too
+		p.Recall.On, p.Hints.On = false, false
 		times, err := timeBuilds(ctx, e, c, &row, func(int) build.Request { return r })
 		if err != nil {
 			return nil, err
 		}
 		row.P50, row.P95 = milliseconds(percentile(times, 50)), milliseconds(percentile(times, 95))
-		if p.Recall.On = recalls; recalls {
+		if p.Recall.On, p.Hints.On = recalls, hints; recalls || hints {
 			times, err := timeBuilds(ctx, e, c, &row, func(i int) build.Request {
 				asked := r
 				asked.Input, _ = asks.question(i, n)
