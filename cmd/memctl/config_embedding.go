@@ -31,7 +31,7 @@ type embeddingConfig struct {
 	Timeout       setup.Duration `toml:"timeout"`        // of one request; default 30s
 	Deadline      setup.Duration `toml:"deadline"`       // of one text; default 10s
 	Retries       *int           `toml:"retries"`        // default 2
-	CacheMB       int            `toml:"cache_mb"`       // of the file, for what any slow model said; default setup.DefaultEmbeddingCache
+	CacheMB       int            `toml:"cache_mb"`       // of the file, for what a model said; default setup.DefaultEmbeddingCache for a server's
 }
 
 // open gives the client; nil when none is configured.

@@ -136,6 +136,16 @@ func (m *Model) Instant() bool {
 	return true
 }
 
+// Remote reports whether a server is asked for either.
+func (m *Model) Remote() bool {
+	for _, p := range m.parts {
+		if asks, ok := p.(interface{ Remote() bool }); ok && asks.Remote() {
+			return true
+		}
+	}
+	return false
+}
+
 // Chance is the mean of both models' cosines that a text which has nothing to do with a question seldom reaches, by their shares; 0 where either does not know
 // its own. words are those of the question that say something.
 func (m *Model) Chance(words []string) (chance float64) {

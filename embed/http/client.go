@@ -64,6 +64,9 @@ func (c *Client) Dims() int { return c.config.Dims }
 // Fingerprint changes with the provider, the model, the length of its vectors, tasks, prefixes, and where long texts are cut.
 func (c *Client) Fingerprint() string { return c.fingerprint }
 
+// Remote says that what the model gives is worth keeping in the file: asking again takes time, and may cost money.
+func (c *Client) Remote() bool { return true }
+
 // Format prints a client without its keys, whatever the verb.
 func (c *Client) Format(state fmt.State, verb rune) { c.config.Format(state, verb) }
 

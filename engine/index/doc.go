@@ -16,6 +16,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -48,7 +49,7 @@ type Index struct {
 // New gives the index of a file, with the tokenizer of its language and its model. Errors: ErrModelMismatch, ErrCorrupt.
 func New(ctx context.Context, file *duck.File, o setup.Options) (*Index, error) {
 	ix := &Index{file: file, opts: o}
-	ix.cache.most = int64(max(o.EmbeddingCacheMB, 0)) << 20
+	ix.cache.most = int64(max(cmp.Or(o.EmbeddingCacheMB, setup.DefaultEmbeddingCache), 0)) << 20
 	file.OnRollback(ix.forget)
 	file.OnCommit(ix.aboutToCommit, ix.committed)
 	if err := ix.adoptLanguage(ctx); err != nil {

@@ -27,7 +27,7 @@ type embeddingCache struct {
 	places       map[textSum]int32
 	read         bool  // places has all that the file has
 	forgotten    int   // how often it was
-	held         bool  // the file had some when it was opened, and so may have without this engine's keeping any
+	held         bool  // the file had some when it was opened, or has got some since
 	bytes        int64 // about those in the file
 	next         int32 // place
 	hits, misses int64 // of texts, since the file was opened
@@ -56,9 +56,15 @@ func slow(m setup.Embedder) bool {
 	return m != nil && !(ok && quick.Instant())
 }
 
+// keeps reports whether what a model gives is kept: of one of this machine, only where somebody asked for that.
+func (ix *Index) keeps(by setup.Embedder) bool {
+	asks, ok := by.(setup.Remote)
+	return ix.cache.most > 0 && slow(by) && (ix.opts.EmbeddingCacheMB > 0 || ok && asks.Remote())
+}
+
 // sums gives what the vectors of texts by a model are found by; nil where none are kept.
 func (ix *Index) sums(by setup.Embedder, texts []string) []textSum {
-	if ix.cache.most == 0 || !slow(by) {
+	if !ix.keeps(by) {
 		return nil
 	}
 	all := make([]textSum, len(texts))
@@ -215,6 +221,7 @@ func (ix *Index) remember(ctx context.Context, tx *duck.Write, fingerprint strin
 		c.bytes += size
 		c.next++
 	}
+	c.held = c.held || len(rows) > 0
 	c.mu.Unlock()
 	return tx.AppendRows("embedding_cache", rows)
 }
@@ -240,7 +247,7 @@ func (ix *Index) readCacheIn(ctx context.Context, tx *duck.Write) error {
 
 // disown notes that documents and passages lose their vectors, as what they say may change: SweepCache takes out what is nobody's.
 func (ix *Index) disown(ctx context.Context, tx *duck.Write, numbers string) error {
-	if ix.cache.most == 0 && !ix.cache.held {
+	if !ix.cache.held {
 		return nil
 	}
 	return tx.ExecDDL(ctx, sqlfiles.Query("embedding_cache_disown"), "{numbers}", numbers)
@@ -284,13 +291,13 @@ type CacheState struct {
 	Misses int64 `json:"misses"`
 }
 
-// keeps reports whether anything is kept of what a model says that was brought.
-func (ix *Index) keeps() bool {
+// keepsAny reports whether anything is kept of what a model says that was brought.
+func (ix *Index) keepsAny() bool {
 	ix.models.RLock()
 	defer ix.models.RUnlock()
 	for _, by := range ix.brought {
-		if slow(by) {
-			return ix.cache.most > 0
+		if ix.keeps(by) {
+			return true
 		}
 	}
 	return false
@@ -302,7 +309,7 @@ func (ix *Index) CacheState(ctx context.Context, conn *duck.Conn) (*CacheState, 
 	if _, err := conn.One(ctx, "embedding_cache_count", []any{&s.Vectors, &s.Bytes}, sql.Named("row", cacheRow)); err != nil {
 		return nil, err
 	}
-	if s.Vectors == 0 && !ix.keeps() {
+	if s.Vectors == 0 && !ix.keepsAny() {
 		return nil, nil
 	}
 	ix.cache.mu.Lock()

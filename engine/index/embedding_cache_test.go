@@ -31,6 +31,7 @@ type paid struct {
 }
 
 func (*paid) Instant() bool { return false }
+func (*paid) Remote() bool  { return true }
 
 func (m *paid) EmbedTexts(ctx context.Context, texts []string) ([][]float32, error) {
 	m.asked.Add(int64(len(texts)))
@@ -123,15 +124,19 @@ func TestNothingIsAskedTwice(t *testing.T) {
 	enginetest.CloseFile(t, e)
 }
 
-// TestNothingIsKept of a model that is as fast as the file, or where the options say so.
+// TestNothingIsKept of a model that is as fast as the file, of one of this machine, or where the options say so.
 func TestNothingIsKept(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]engine.Options{"instant": {Embedder: enginetest.Words{}}, "off": {Embedder: &paid{}, EmbeddingCacheMB: -1}} {
+	for name, o := range map[string]engine.Options{"instant": {Embedder: enginetest.Words{}, EmbeddingCacheMB: 8}, "of this machine": {Embedder: unhurried{&enginetest.Scripted{}}}, "off": {Embedder: &paid{}, EmbeddingCacheMB: -1}} {
 		e := enginetest.Open(t, o)
 		enginetest.Remember(t, e, memory.RememberRequest{Text: "Ines drinks tea"})
 		if s, err := e.Stats(t.Context()); err != nil || s.EmbeddingCache != nil || kept(t, e) != 0 {
 			t.Errorf("%s: %+v, %v", name, s.EmbeddingCache, err)
 		}
+	}
+	e := enginetest.Open(t, engine.Options{Embedder: unhurried{&enginetest.Scripted{}}, EmbeddingCacheMB: 8})
+	if enginetest.Remember(t, e, memory.RememberRequest{Text: "Ines drinks tea"}); kept(t, e) != 1 {
+		t.Errorf("kept %d of a model of this machine that somebody wants kept", kept(t, e))
 	}
 	if _, err := engine.Open(t.Context(), ":memory:", engine.Options{EmbeddingCacheMB: -2}); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "EmbeddingCacheMB") {
 		t.Errorf("%v", err)

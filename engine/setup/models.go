@@ -24,8 +24,13 @@ type Embedder interface {
 	EmbedQuery(ctx context.Context, text string, weight func(word string) float64) ([]float32, error)
 }
 
-// Instant is an Embedder that makes a vector in less time than it takes to find it in a file, as the built-in table does. What any other gives is kept in the file, so that it
-// is not asked twice (Options.EmbeddingCacheMB).
+// Remote is an Embedder that asks a server for its vectors, which is slow and may cost money: what it gives is kept in the file, so that it is not asked twice
+// (Options.EmbeddingCacheMB).
+type Remote interface {
+	Remote() bool
+}
+
+// Instant is an Embedder that makes a vector in less time than it takes to find it in a file, as the built-in table does: nothing that it gives is kept.
 type Instant interface {
 	Instant() bool
 }

@@ -42,8 +42,9 @@ type Options struct {
 	// is stored without, and gets it from RebuildIndex. Default 30 s.
 	EmbedDeadline time.Duration
 	// EmbeddingCacheMB is how much of the file, in megabytes, may go to vectors that the model gave and that it is not asked for again: by a rebuild, by an import of the same
-	// text, by what comes back into recall. Some 60 bytes of memory find each of them. What is purged leaves it. Where it is full the oldest leave; -1 is none. An Embedder that is Instant needs none and has none.
-	// Default DefaultEmbeddingCache.
+	// text, by what comes back into recall. Each vector is then in the file twice, and is written twice; some 60 bytes of memory find it. What is purged leaves it. Where it is full the
+	// oldest leave. Default DefaultEmbeddingCache for an Embedder that is Remote, and none for others; a number keeps what those of this machine give as well, but for
+	// one that is Instant; -1 is none.
 	EmbeddingCacheMB int
 	// Related brings related words into the lexical channel, as far as the weights let it. Default the Embedder's own method of
 	// that name, if it has one.
@@ -105,7 +106,7 @@ const (
 	DefaultMemory = 384
 )
 
-// DefaultEmbeddingCache is what EmbeddingCacheMB is when it is 0: some 160,000 vectors of 384 dimensions, or 42,000 of 1,536.
+// DefaultEmbeddingCache is what EmbeddingCacheMB is for a Remote embedder when it is 0: some 160,000 vectors of 384 dimensions, or 42,000 of 1,536.
 const DefaultEmbeddingCache = 256
 
 // MostDims is how many dimensions the vectors of a model may have.
@@ -124,9 +125,6 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.ResidentMB == 0 {
 		o.ResidentMB = DefaultResident
-	}
-	if o.EmbeddingCacheMB == 0 {
-		o.EmbeddingCacheMB = DefaultEmbeddingCache
 	}
 	if o.MaxText == 0 {
 		o.MaxText = 1 << 20
