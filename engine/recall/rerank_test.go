@@ -50,7 +50,7 @@ func textsOf(r *recall.Result) (texts []string) {
 	return texts
 }
 
-// TestModelRerank: the model's scores are blended in as 0.6 of the one and 0.4 of the other, above the floor that the words give; what it does not score keeps
+// TestModelRerank: the model's scores are blended in with a share, 0.6 unless the weights say otherwise, above the floor that the words give; what it does not score keeps
 // a share.
 func TestModelRerank(t *testing.T) {
 	t.Parallel()
@@ -62,6 +62,28 @@ func TestModelRerank(t *testing.T) {
 	if got, want := textsOf(r), textsOf(plain); got[0] != "The crane lifts containers at night" || want[0] != "The crane lifts containers" || len(got) != 3 {
 		t.Errorf("%q, without the model %q", got, want)
 	}
+	blended(t, r, 0.6)
+	w.ModelShare = 0.25
+	blended(t, reranked(t, e, recall.Query{Weights: &w}), 0.25)
+	w.ModelShare = 0.6
+	if done := r.Trace.Reranking; done == nil || done.Model != "rated" || done.Texts != 3 || done.Scored != 2 || done.Failure != "" {
+		t.Errorf("%+v", done)
+	}
+	if plain.Trace.Reranking != nil {
+		t.Errorf("nobody was to be asked: %+v", plain.Trace.Reranking)
+	}
+	if ready, err := enginetest.Index(e).AwaitResident(t.Context()); !ready || err != nil {
+		t.Fatalf("no resident index: %v", err)
+	}
+	again := reranked(t, e, recall.Query{Weights: &w})
+	if diff := cmp.Diff(textsOf(r), textsOf(again)); diff != "" || !again.Trace.Resident || math.Abs(again.Hits[0].Score-r.Hits[0].Score) > 1e-6 {
+		t.Errorf("by the resident index (-want +got):\n%s", diff)
+	}
+}
+
+// blended holds the scores of hits against the formula, with a share of the model.
+func blended(t *testing.T, r *recall.Result, modelShare float64) {
+	t.Helper()
 	for _, h := range r.Hits {
 		s := h.Signals
 		lexical := 0.0
@@ -79,24 +101,11 @@ func TestModelRerank(t *testing.T) {
 		}
 		want := max(share(1, 0.95, 0.8), min(0.8*s.Fused, 1))
 		if s.ModelScore != nil {
-			want = max(share(0.95, 0.9, 0.5), min(0.6**s.ModelScore+0.4*s.Fused, 1))
+			want = max(share(0.95, 0.9, 0.5), min(modelShare**s.ModelScore+(1-modelShare)*s.Fused, 1))
 		}
 		if math.Abs(s.Reranked-want) > 1e-9 {
 			t.Errorf("%s: fused %g, by words %g, by the model %v: %g, want %g", h.Text, s.Fused, lexical, s.ModelScore, s.Reranked, want)
 		}
-	}
-	if done := r.Trace.Reranking; done == nil || done.Model != "rated" || done.Texts != 3 || done.Scored != 2 || done.Failure != "" {
-		t.Errorf("%+v", done)
-	}
-	if plain.Trace.Reranking != nil {
-		t.Errorf("nobody was to be asked: %+v", plain.Trace.Reranking)
-	}
-	if ready, err := enginetest.Index(e).AwaitResident(t.Context()); !ready || err != nil {
-		t.Fatalf("no resident index: %v", err)
-	}
-	again := reranked(t, e, recall.Query{Weights: &w})
-	if diff := cmp.Diff(textsOf(r), textsOf(again)); diff != "" || !again.Trace.Resident || math.Abs(again.Hits[0].Score-r.Hits[0].Score) > 1e-6 {
-		t.Errorf("by the resident index (-want +got):\n%s", diff)
 	}
 }
 

@@ -48,6 +48,7 @@ type Weights struct {
 	Chance           float64 `json:"chance"`
 	MinScore         float64 `json:"min_score"`
 	Rerank           string  `json:"rerank"`
+	ModelShare       float64 `json:"model_share"`
 	FeatureCosine    float64 `json:"feature_cosine"`
 	FeatureLexical   float64 `json:"feature_lexical"`
 	FeatureCoverage  float64 `json:"feature_coverage"`
@@ -117,13 +118,14 @@ func NoteWeights() Weights {
 	})
 }
 
-// fading is a set with the numbers by which memories fade, near-exact hits stand out and features rerank, as they are built in.
+// fading is a set with the numbers by which memories fade, near-exact hits stand out, and models and features rerank, as they are built in.
 func fading(w Weights) Weights {
 	w.ExactFrom, w.ExactShare = 0.75, 0.92
 	w.HalfLife, w.DynamicHalfLife, w.Modulation = 30, 10, 1.5
 	w.CoreBeta, w.WorkingBeta, w.PeripheralBeta = 0.8, 1, 1.3
 	w.RecencyPart, w.FrequencyPart, w.IntrinsicPart = 0.4, 0.3, 0.3
 	w.DecayFloor, w.CoreFloor, w.WorkingFloor, w.PeripheralFloor = 0.3, 0.9, 0.7, 0.5
+	w.ModelShare = 0.6
 	w.FeatureProximity, w.FeaturePhrase, w.FeatureName, w.FeatureDate = 0.1, 0.06, 0.03, 0.1 // the others add nothing to these
 	return w
 }
@@ -176,7 +178,7 @@ func (w Weights) validate() error {
 		{"exact_from", w.ExactFrom, 0, 1}, {"exact_share", w.ExactShare, 0, 1}, {"modulation", w.Modulation, 0, 10},
 		{"recency_part", w.RecencyPart, 0, 1}, {"frequency_part", w.FrequencyPart, 0, 1}, {"intrinsic_part", w.IntrinsicPart, 0, 1},
 		{"decay_floor", w.DecayFloor, 0, 1}, {"core_floor", w.CoreFloor, 0, 1}, {"working_floor", w.WorkingFloor, 0, 1}, {"peripheral_floor", w.PeripheralFloor, 0, 1},
-		{"feature_cosine", w.FeatureCosine, 0, 1}, {"feature_lexical", w.FeatureLexical, 0, 1}, {"feature_coverage", w.FeatureCoverage, 0, 1},
+		{"model_share", w.ModelShare, 0, 1}, {"feature_cosine", w.FeatureCosine, 0, 1}, {"feature_lexical", w.FeatureLexical, 0, 1}, {"feature_coverage", w.FeatureCoverage, 0, 1},
 		{"feature_proximity", w.FeatureProximity, 0, 1}, {"feature_phrase", w.FeaturePhrase, 0, 1}, {"feature_name", w.FeatureName, 0, 1},
 		{"feature_date", w.FeatureDate, 0, 1}, {"feature_neighbour", w.FeatureNeighbour, 0, 1}, {"feature_session", w.FeatureSession, 0, 1},
 		{"half_life", w.HalfLife, w.leastFading(1), 365}, {"dynamic_half_life", w.DynamicHalfLife, w.leastFading(1), 365},

@@ -30,6 +30,7 @@ CREATE TYPE weights AS STRUCT(
     chance          DOUBLE,   -- floor of the cosine of what has no word of the question, in what random text reaches with the model, 0 is off
     min_score       DOUBLE,   -- floor of the fused score, 0 is off
     rerank          VARCHAR,  -- 'light': blend in the plain cosine; 'features': those below; 'none'; 'model' while a reranker's scores are blended in
+    model_share     DOUBLE,   -- model: share of what a reranker says of a text; the rest is the fused score's
     feature_cosine  DOUBLE,   -- features: what the plain cosine weighs where the fused score weighs 1, 0 is off
     feature_lexical DOUBLE,   -- features: the lexical score
     feature_coverage DOUBLE,  -- features: how much of the question's words the text itself has, by their rarity

@@ -130,7 +130,7 @@ placed AS (
 reranked AS (
     SELECT *,
         CASE WHEN weight('rerank') = 'light' THEN light_blend(fused, cosine)
-             WHEN weight('rerank') = 'model' THEN rerank_blend(fused, model_score, lexical_score(raw))  -- the words' own score, however the weights normalise it
+             WHEN weight('rerank') = 'model' THEN rerank_blend(fused, model_score, lexical_score(raw), model_share := weight('model_share'))  -- the words' own score, however the weights normalise it
              -- if features
              WHEN weight('rerank') = 'features' THEN features_blend(fused, cosine := CASE WHEN cosine IS NOT NULL THEN greatest(cosine, 0) END, lexical := lexical_score,
                  coverage := coverage, proximity := proximity, phrase := phrase, named := named,
