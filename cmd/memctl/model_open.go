@@ -25,15 +25,21 @@ type eitherModel struct {
 // Close gives the model's memory back.
 func (m eitherModel) Close() error { return errors.Join(m.embedder.Close(), m.reranker.Close()) }
 
-// findFolder gives the path of a model's folder, or of a graph in one, that is named by its path or by that under modelsFolder.
-func findFolder(name string) (string, error) {
-	path := name
+// findPath gives the path of a model's folder, or of a graph in one, that is named by its path or by that under modelsFolder.
+func findPath(name string) (path string, ok bool) {
+	path = name
 	info, err := os.Stat(path)
 	if folder := modelsFolder(); err != nil && folder != "" && filepath.IsLocal(name) {
 		path = filepath.Join(folder, name)
 		info, err = os.Stat(path)
 	}
-	if err != nil || !info.IsDir() && !strings.HasSuffix(path, ".onnx") {
+	return path, err == nil && (info.IsDir() || strings.HasSuffix(path, ".onnx"))
+}
+
+// findFolder is findPath with an error of its own.
+func findFolder(name string) (string, error) {
+	path, ok := findPath(name)
+	if !ok {
 		return "", usage("model %q; allowed: a model's folder, a graph in one, or such a path under %s (see `memctl model list`)", name, modelsFolder())
 	}
 	return path, nil

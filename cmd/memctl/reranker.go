@@ -2,14 +2,10 @@ package main
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/mallardmem/mallard/engine/recall"
 	"github.com/mallardmem/mallard/engine/setup"
-	"github.com/mallardmem/mallard/rerank/hugot"
-	"github.com/mallardmem/mallard/rerank/onnx"
 	"github.com/mallardmem/mallard/rerank/remote"
 )
 
@@ -59,13 +55,8 @@ func (a *app) openReranker(name string) (reranker, error) {
 // openCrossEncoder opens a folder, or the name of one under $MEMCTL_MODELS, through a runtime, or with what graphRuntime finds. The scores are the same. An error
 // says where the name is from.
 func openCrossEncoder(from, name, runtime string) (reranker, error) {
-	path := name
-	info, err := os.Stat(path)
-	if folder := modelsFolder(); err != nil && folder != "" && filepath.IsLocal(name) {
-		path = filepath.Join(folder, name)
-		info, err = os.Stat(path)
-	}
-	if err != nil || !info.IsDir() && !strings.HasSuffix(path, ".onnx") {
+	path, ok := findPath(name)
+	if !ok {
 		allowed := "the folder of a cross-encoder, or its name under $MEMCTL_MODELS"
 		if from == "rerank" {
 			allowed = "features, light, none, onnx, hugot, remote, " + allowed
@@ -73,14 +64,10 @@ func openCrossEncoder(from, name, runtime string) (reranker, error) {
 		return reranker{}, usage("%s %q; allowed: %s", from, name, allowed)
 	}
 	if runtime == "" {
+		var err error
 		if runtime, err = graphRuntime(); err != nil {
 			return reranker{}, err
 		}
 	}
-	if runtime == throughORT {
-		m, err := onnx.Open(path, onnx.Options{})
-		return reranker{m}, err
-	}
-	m, err := hugot.Open(path, hugot.Options{})
-	return reranker{m}, err
+	return openRerankerThrough(path, runtime)
 }
