@@ -42,10 +42,13 @@ func relatedWords(word string) (words []string, cosines []float32) { return buil
 
 var builtin = sync.OnceValue(static.New)
 
-// openEmbedder opens what --model names. Where it names none, that is the server of the configuration, or else the built-in table.
-func (a *app) openEmbedder() (embedder, error) {
-	if a.model != "" && a.model != "remote" {
-		return openModel(a.model)
+// openEmbedder opens what --model names.
+func (a *app) openEmbedder() (embedder, error) { return a.openNamed(a.model) }
+
+// openNamed opens the model of a name; remote is the server of the configuration, and no name is that, or else the built-in table.
+func (a *app) openNamed(name string) (embedder, error) {
+	if name != "" && name != "remote" {
+		return openModel(name)
 	}
 	c, err := loadConfig(a.config)
 	if err != nil {
@@ -57,7 +60,7 @@ func (a *app) openEmbedder() (embedder, error) {
 		return embedder{}, err
 	case client != nil:
 		return embedder{Embedder: client}, nil
-	case a.model == "remote":
+	case name == "remote":
 		return embedder{}, usage("model remote, but embedding.provider is missing; allowed: %s (see `memctl config show`)", strings.Join(remote.Providers(), ", "))
 	}
 	return openModel("static")

@@ -67,4 +67,13 @@ func TestVectorsFromAServer(t *testing.T) {
 	if !strings.Contains(out, "tea with milk") || strings.Contains(out, "boats") && strings.Index(out, "boats") < strings.Index(out, "tea") || asked.Load() != before+1 {
 		t.Errorf("%d requests:\n%s", asked.Load()-before, out)
 	}
+	db = filepath.Join(t.TempDir(), "beside.db")
+	call("remember", "Ines likes tea", "--model", "static")
+	if out, _ := call("model", "add", "remote", "--model", "static"); !strings.Contains(out, "1 vector made") {
+		t.Errorf("added: %s", out)
+	}
+	call("model", "use", "remote")
+	if out, _ := call("recall", "what does she drink?", "--mode", "vector"); !strings.Contains(out, "tea") {
+		t.Errorf("by the server's model: %s", out)
+	}
 }

@@ -22,7 +22,7 @@ any moment: the next add goes on where it was. Add again makes what is missing: 
   memctl model add static+all-MiniLM-L6-v2 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := openModel(args[0])
+			m, err := a.openNamed(args[0])
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ to make them, and changes nothing, unless --allow-missing is given: what has non
 		ValidArgsFunction: a.completeArgs(a.modelNames, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
-				name, err := modelNamed(cmd.Context(), e, args[0])
+				name, err := a.modelNamed(cmd.Context(), e, args[0])
 				if err != nil {
 					return err
 				}
@@ -116,7 +116,7 @@ func newModelDropCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeArgs(a.modelNames, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), canWrite, func(e *engine.Engine) error {
-				name, err := modelNamed(cmd.Context(), e, args[0])
+				name, err := a.modelNamed(cmd.Context(), e, args[0])
 				if err != nil {
 					return err
 				}
@@ -180,7 +180,7 @@ func (a *app) printModels(states []index.ModelState) {
 }
 
 // modelNamed is what the file calls a model: a name or number of its own as it is, or else what --model accepts, by its fingerprint.
-func modelNamed(ctx context.Context, e *engine.Engine, name string) (string, error) {
+func (a *app) modelNamed(ctx context.Context, e *engine.Engine, name string) (string, error) {
 	states, err := e.Models(ctx)
 	if err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func modelNamed(ctx context.Context, e *engine.Engine, name string) (string, err
 			return name, nil
 		}
 	}
-	m, err := openModel(name)
+	m, err := a.openNamed(name)
 	if err != nil || m.Embedder == nil {
 		return name, nil // the file knows what it has
 	}

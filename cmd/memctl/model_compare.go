@@ -42,7 +42,7 @@ places most. Times are of whole recalls by the resident index, with the embeddin
 				}
 			}
 			for i, name := range args {
-				m, err := openModel(name)
+				m, err := a.openNamed(name)
 				if err != nil {
 					return err
 				}
