@@ -273,3 +273,21 @@ func importOne(t *testing.T, e *engine.Engine) string {
 	}
 	return result.ID
 }
+
+// TestRetractedSource: what was retracted is no source of anything new, an import neither, until it is undone.
+func TestRetractedSource(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, engine.Options{})
+	imported := importOne(t, e)
+	said := enginetest.Append(t, e, conversation.AppendRequest{Conversation: "c", Messages: []conversation.Message{{Text: "The fern wants water."}}}).IDs[0]
+	for _, source := range []string{imported, said} {
+		r := retract(t, e, source)
+		_, err := e.Remember(t.Context(), memory.RememberRequest{ID: "mem_of_" + source, Text: "The plant was watered.", Sources: []string{source}})
+		if !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), source) {
+			t.Errorf("of %s: %v; want it refused", source, err)
+		}
+		undo(t, e, r.ID)
+		enginetest.Remember(t, e, memory.RememberRequest{ID: "mem_of_" + source, Text: "The plant was watered.", Sources: []string{source}})
+	}
+	enginetest.Check(t, e)
+}

@@ -98,7 +98,7 @@ func (ms *Store) resolve(ctx context.Context, c *duck.Conn, drafts []*draft) ([]
 			case !ok || s.scope != "" && !scopes.Sees(d.agent, s.scope):
 				d.result.Err = fmt.Errorf("%w: source %s; give the whole id of a message, summary, memory or import", fault.ErrNotFound, fault.Quote(id))
 			case !s.live:
-				d.result.Err = fault.Invalid("sources", id, "what can be recalled")
+				d.result.Err = fault.Invalid("sources", id, "what can be recalled, or an import that is not retracted")
 			default:
 				d.sources = append(d.sources, Source{How: Named, Kind: s.kind, ID: id})
 			}

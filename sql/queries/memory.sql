@@ -107,10 +107,10 @@ ORDER BY doc_no;
 SELECT id FROM memories WHERE id IN (SELECT unnest($ids::VARCHAR[]));
 
 -- name: memory_sources_named
--- What ids name that a memory is said to come from, in which scope, and whether it can be recalled.
+-- What ids name that a memory is said to come from, in which scope, and whether it can be recalled, or of an import whether it is not retracted.
 SELECT owner_id, kind::VARCHAR, scope, live FROM documents WHERE owner_id IN (SELECT unnest($ids::VARCHAR[]))
 UNION ALL
-SELECT id, 'import', NULL, true FROM imports WHERE id IN (SELECT unnest($ids::VARCHAR[]));
+SELECT id, 'import', NULL, id NOT IN (SELECT source FROM retractions WHERE undone_at IS NULL) FROM imports WHERE id IN (SELECT unnest($ids::VARCHAR[]));
 
 -- name: memory_derivations
 -- The number of a memory's next derivation.
