@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"os"
 	"reflect"
 	"strings"
 	"time"
 
 	remote "github.com/mallardmem/mallard/embed/http"
 	"github.com/mallardmem/mallard/engine/setup"
-	"github.com/mallardmem/mallard/wire"
 )
 
 // embeddingConfig is the table [embedding]: the server that makes vectors. Fields that remote.Config has as well have its names, by which faults are told.
@@ -42,19 +39,14 @@ func (c embeddingConfig) open() (*remote.Client, error) {
 		}
 		return nil, nil
 	}
-	variable := cmp.Or(c.Keys, remote.KeyVariable(c.Provider))
-	said, set := os.LookupEnv(variable)
-	if c.Keys != "" && !set {
-		return nil, usage("embedding.key_env is %s, which is not set", c.Keys)
+	server := serverConfig{table: "embedding", provider: c.Provider, keyEnv: c.Keys, standard: remote.KeyVariable(c.Provider), fields: reflect.TypeFor[embeddingConfig]()}
+	keys, err := server.keys()
+	if err != nil {
+		return nil, err
 	}
-	keys := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
-	retries := 0 // the client's default
-	if c.Retries != nil {
-		if retries = *c.Retries; retries < 0 {
-			return nil, usage("embedding.retries is %d; allowed: 0 or more", retries)
-		} else if retries == 0 {
-			retries = -1
-		}
+	retries, err := server.retries(c.Retries)
+	if err != nil {
+		return nil, err
 	}
 	client, err := remote.New(remote.Config{Provider: c.Provider, BaseURL: c.BaseURL, Keys: keys, Model: c.Model, Dims: c.Dims,
 		QueryTask: c.QueryTask, PassageTask: c.PassageTask, QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, APIVersion: c.APIVersion,
@@ -63,18 +55,5 @@ func (c embeddingConfig) open() (*remote.Client, error) {
 	if !errors.As(err, &refused) {
 		return client, err
 	}
-	var all error
-	for _, fault := range refused {
-		all = errors.Join(all, c.told(fault, variable))
-	}
-	return nil, all
-}
-
-// told says what is wrong with a field by its key in the configuration. What is wrong with a key of a provider is told of the variable that has it, without its value.
-func (c embeddingConfig) told(fault wire.Fault, variable string) error {
-	if fault.Field == "Keys" {
-		return usage("%s, which has the key of embedding.provider %s, is %s; allowed: %s (embedding.key_env names another variable)", variable, c.Provider, fault.Value, fault.Allowed)
-	}
-	field, _ := reflect.TypeFor[embeddingConfig]().FieldByName(fault.Field)
-	return usage("embedding.%s is %s; allowed: %s", field.Tag.Get("toml"), fault.Value, fault.Allowed)
+	return nil, server.told(refused)
 }

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"os"
 	"reflect"
 	"strings"
 	"time"
 
 	"github.com/mallardmem/mallard/engine/setup"
 	"github.com/mallardmem/mallard/rerank/remote"
-	"github.com/mallardmem/mallard/wire"
 )
 
 // rerankerConfig is the table [reranker]: the cross-encoder that looks at the best hits of a recall once more, a folder of this machine or a server's. Fields
@@ -65,19 +62,14 @@ func (c rerankerConfig) client() (*remote.Client, error) {
 	if c.Provider == "" {
 		return nil, nil
 	}
-	variable := cmp.Or(c.Keys, remote.KeyVariable(c.Provider))
-	said, set := os.LookupEnv(variable)
-	if c.Keys != "" && !set {
-		return nil, usage("reranker.key_env is %s, which is not set", c.Keys)
+	server := serverConfig{table: "reranker", provider: c.Provider, keyEnv: c.Keys, standard: remote.KeyVariable(c.Provider), fields: reflect.TypeFor[rerankerConfig]()}
+	keys, err := server.keys()
+	if err != nil {
+		return nil, err
 	}
-	keys := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
-	retries := 0 // the client's default
-	if c.Retries != nil {
-		if retries = *c.Retries; retries < 0 {
-			return nil, usage("reranker.retries is %d; allowed: 0 or more", retries)
-		} else if retries == 0 {
-			retries = -1
-		}
+	retries, err := server.retries(c.Retries)
+	if err != nil {
+		return nil, err
 	}
 	client, err := remote.New(remote.Config{Provider: c.Provider, URL: c.URL, Keys: keys, Model: c.Model, Timeout: time.Duration(c.Timeout), Retries: retries,
 		MaxPairs: c.MaxPairs, MaxCharacters: c.MaxCharacters})
@@ -85,18 +77,5 @@ func (c rerankerConfig) client() (*remote.Client, error) {
 	if !errors.As(err, &refused) {
 		return client, err
 	}
-	var all error
-	for _, fault := range refused {
-		all = errors.Join(all, c.told(fault, variable))
-	}
-	return nil, all
-}
-
-// told says what is wrong with a field by its key in the configuration, and of a provider's key by the variable that has it.
-func (c rerankerConfig) told(fault wire.Fault, variable string) error {
-	if fault.Field == "Keys" {
-		return usage("%s, which has the key of reranker.provider %s, is %s; allowed: %s (reranker.key_env names another variable)", variable, c.Provider, fault.Value, fault.Allowed)
-	}
-	field, _ := reflect.TypeFor[rerankerConfig]().FieldByName(fault.Field)
-	return usage("reranker.%s is %s; allowed: %s", field.Tag.Get("toml"), fault.Value, fault.Allowed)
+	return nil, server.told(refused)
 }

@@ -74,52 +74,29 @@ func (f filling) unlessDropped(err error) error {
 
 // present gives a vector to every live document, and every passage of such, that has none.
 func (f filling) present(ctx context.Context) (done int, err error) {
-	ix, table := f.ix, f.of.Table()
-	var after int32
 	var total int
-	err = ix.file.Read(ctx, f.op, func(c *duck.Conn) error {
-		return c.EachIn(ctx, table, "vectors_missing_count", func(rows *sql.Rows) error { return rows.Scan(&total) })
+	err = f.ix.file.Read(ctx, f.op, func(c *duck.Conn) error {
+		return c.EachIn(ctx, f.of.Table(), "vectors_missing_count", func(rows *sql.Rows) error { return rows.Scan(&total) })
 	})
 	if err != nil {
 		return 0, err
 	}
-	var bad *Unusable
-	for {
-		all, texts, err := f.missing(ctx, after)
-		if err != nil {
-			return done, err
-		}
-		if len(all) == 0 {
-			break
-		}
-		after = all[len(all)-1].number
-		vectors, err := ix.embedWith(ctx, f.by, texts)
-		if err != nil && !errors.As(err, &bad) {
-			return done, fmt.Errorf("%s: %w", f.op, err)
-		}
-		err = ix.file.Write(ctx, f.op, func(tx *duck.Write) error { return f.insertWanted(ctx, tx, all, texts, vectors) })
-		if err != nil {
-			return done, err
-		}
-		done += len(all)
-		ix.opts.Progress("vectors", done, total)
-		if len(all) < f.batch() { // what comes now comes with a vector
-			break
-		}
-	}
-	if bad != nil {
-		return done, fmt.Errorf("%s: %w", f.op, bad)
-	}
-	return done, nil
+	return f.each(ctx, "vectors", total, f.missing, f.insertWanted)
 }
 
 // past gives a vector to every document of the past, and every passage of such, that has none.
 func (f filling) past(ctx context.Context) (done int, err error) {
+	return f.each(ctx, "vectors of the past", 0, f.missingPast, f.insertPast)
+}
+
+// each makes the vectors of what is missing, a batch at a time; total is how many there are, where that is known.
+func (f filling) each(ctx context.Context, what string, total int, missing func(ctx context.Context, after int32) ([]unembedded, []string, error),
+	insert func(ctx context.Context, tx *duck.Write, all []unembedded, texts []string, vectors [][]float32) error) (done int, err error) {
 	ix := f.ix
 	var after int32
 	var bad *Unusable
 	for {
-		all, texts, err := f.missingPast(ctx, after)
+		all, texts, err := missing(ctx, after)
 		if err != nil {
 			return done, err
 		}
@@ -131,12 +108,12 @@ func (f filling) past(ctx context.Context) (done int, err error) {
 		if err != nil && !errors.As(err, &bad) {
 			return done, fmt.Errorf("%s: %w", f.op, err)
 		}
-		if err := ix.file.Write(ctx, f.op, func(tx *duck.Write) error { return f.insertPast(ctx, tx, all, texts, vectors) }); err != nil {
+		if err := ix.file.Write(ctx, f.op, func(tx *duck.Write) error { return insert(ctx, tx, all, texts, vectors) }); err != nil {
 			return done, err
 		}
 		done += len(all)
-		ix.opts.Progress("vectors of the past", done, 0)
-		if len(all) < f.batch() {
+		ix.opts.Progress(what, done, total)
+		if len(all) < f.batch() { // what comes now comes with a vector
 			break
 		}
 	}
