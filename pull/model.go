@@ -96,7 +96,7 @@ func (t *task) identify() error {
 	}
 	t.source = cmp.Or(r.From, t.known.Source)
 	if t.source == "" {
-		return &Invalid{"name", r.Name, "a known model, or another one with From"}
+		return &Invalid{"name", r.Name, "a known model"}
 	}
 	if t.known.Refused != "" {
 		return &Invalid{"name", r.Name, "a model that can be run here; " + t.known.Refused}

@@ -116,6 +116,9 @@ func (a *app) pull(cmd *cobra.Command, p pullFlags) (*pull.Pulled, error) {
 // wordedPull says an error in the words of the command line.
 func wordedPull(err error) error {
 	if wrong := (*pull.Invalid)(nil); errors.As(err, &wrong) {
+		if wrong.Field == "name" {
+			return usage("%w: memctl model known lists them, and --from names others", err)
+		}
 		return usage("%w", err)
 	}
 	if open := (*pull.Unlocked)(nil); errors.As(err, &open) {
